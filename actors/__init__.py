@@ -1,0 +1,1 @@
+"""Dramatiq: broker, stage actors, relay, COMPLETE, periodic work."""

@@ -1,0 +1,1 @@
+"""Decisions: definitions, stages, gateway, prompts, validation, projection, limits, snapshots."""

@@ -1,0 +1,211 @@
+"""Every setting in one frozen value, read from the environment by the composition roots alone.
+
+All problems are found at once and reported in one line each; a process that cannot work does not start.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+
+_DEVELOPMENT_SECRET = "aijobs-development-secret-change-me"
+_DEVELOPMENT_TOKEN = "aijobs-development-runtime-token-change-me"
+_MIN_SECRET_BYTES = 32
+
+#: Names without the AIJOBS_ prefix, since every tool knows them.
+_PLAIN_NAMES = {
+    "database_url": "DATABASE_URL",
+    "database_direct_url": "DATABASE_DIRECT_URL",
+    "redis_url": "REDIS_URL",
+}
+
+
+class SettingsError(Exception):
+    """The environment does not describe a system that can work. `problems`: one sentence each."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = problems
+
+
+class Settings(BaseModel):
+    """The settings (docs/settings.md). Durations are seconds unless the name says otherwise."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    database_url: str = Field(description="PostgreSQL URL of the application role")
+    database_direct_url: str | None = Field(
+        default=None, description="PostgreSQL URL for migrations, past any PgBouncer"
+    )
+    redis_url: str = Field(description="Redis or Valkey URL: messages, wake-ups, throttles")
+    mode: Literal["development", "production"] = Field(
+        default="development", description="production refuses default and short secrets"
+    )
+
+    jwt_secret: SecretStr = Field(
+        default=SecretStr(_DEVELOPMENT_SECRET), description="HS256 key of the user and admin tokens"
+    )
+    jwt_issuer: str | None = Field(default=None, description="required `iss`, when set")
+    jwt_audience: str | None = Field(default=None, description="required `aud`, when set")
+    runtime_service_token: SecretStr = Field(
+        default=SecretStr(_DEVELOPMENT_TOKEN),
+        description="bearer token(s) of runtimes, comma-separated",
+    )
+
+    provider: Literal["offline", "openai"] = Field(
+        default="offline",
+        description="who answers: the built-in rules, or an OpenAI-compatible server",
+    )
+    provider_base_url: str = Field(
+        default="https://api.deepseek.com", description="base URL of the chat-completions API"
+    )
+    provider_api_key: SecretStr | None = Field(default=None, description="the platform's key")
+    provider_model: str = Field(default="deepseek-flash", description="model asked for")
+    provider_connect_seconds: float = Field(
+        default=10.0, gt=0, le=60, description="bound of DNS, connect and TLS of one call"
+    )
+
+    lease_seconds: float = Field(default=60.0, gt=0, description="how long a claim lasts unrenewed")
+    lease_grace_seconds: float = Field(
+        default=30.0, ge=0, description="what the reaper waits beyond a lapsed lease"
+    )
+    heartbeat_seconds: float = Field(
+        default=0.0, ge=0, description="renewal interval; default a quarter of the lease"
+    )
+    reaper_interval_seconds: float = Field(
+        default=30.0, gt=0, description="interval of reaper, sweep and outbox lock release"
+    )
+    redispatch_seconds: float = Field(
+        default=120.0,
+        gt=0,
+        description="age at which a job's lost hint is sent again (then doubling)",
+    )
+    outbox_poll_seconds: float = Field(
+        default=1.0, gt=0, le=60, description="what a lost relay hint costs at most"
+    )
+    outbox_lock_seconds: float = Field(
+        default=60.0, gt=0, description="age at which a relay's claim on events is released"
+    )
+    outbox_batch: int = Field(default=100, ge=1, le=1000, description="events per relay batch")
+    shutdown_seconds: float = Field(
+        default=30.0, ge=0, description="what a stopping worker waits for running calls"
+    )
+    snapshot_hours: float = Field(default=24.0, gt=0, description="life of a snapshot")
+    snapshot_bytes: int = Field(
+        default=48_000, ge=1_000, description="size budget of a snapshot's source items (UTF-8)"
+    )
+
+    database_connections: int = Field(
+        default=7,
+        ge=1,
+        le=100,
+        description="pooled connections per process (heartbeat has its own)",
+    )
+    statement_seconds: float = Field(default=30.0, gt=0, description="PostgreSQL statement_timeout")
+    definitions_modules: tuple[str, ...] = Field(
+        default=(), description="modules with an application's own job definitions, comma-separated"
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="json in production"
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="least severe line that is written"
+    )
+    instance: str = Field(
+        default_factory=socket.gethostname, description="host part of lease holders' names"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split_lists(cls, data: dict[str, Any]) -> dict[str, Any]:
+        modules = data.get("definitions_modules")
+        if isinstance(modules, str):
+            names = tuple(name.strip() for name in modules.split(",") if name.strip())
+            data = {**data, "definitions_modules": names}
+        return data
+
+    @model_validator(mode="after")
+    def _derive(self) -> Settings:
+        if not self.heartbeat_seconds:
+            object.__setattr__(self, "heartbeat_seconds", self.lease_seconds / 4)
+        return self
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Settings:
+        """Read AIJOBS_*, DATABASE_URL, DATABASE_DIRECT_URL and REDIS_URL.
+
+        Raises SettingsError with every problem found, each naming the variable and the fix.
+        """
+        values = {
+            field: environ[variable(field)]
+            for field in cls.model_fields
+            if environ.get(variable(field), "") != ""
+        }
+        try:
+            settings = cls.model_validate(values)
+        except ValidationError as error:
+            raise SettingsError([_sentence(item) for item in error.errors()]) from None
+        problems = list(_contradictions(settings))
+        if problems:
+            raise SettingsError(problems)
+        return settings
+
+
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return _PLAIN_NAMES.get(field, f"AIJOBS_{field.upper()}")
+
+
+def default_secrets() -> dict[str, str]:
+    """The development secrets, for the embedded stack's env file."""
+    return {"jwt_secret": _DEVELOPMENT_SECRET, "runtime_service_token": _DEVELOPMENT_TOKEN}
+
+
+def load_dotenv(path: Path) -> dict[str, str]:
+    """NAME=value lines of an env file written by `aijobs dev`."""
+    pairs = (line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
+    return {name.strip(): value.strip() for name, value in pairs}
+
+
+def _sentence(item: Any) -> str:
+    field = str(item["loc"][0]) if item["loc"] else ""
+    if item["type"] == "missing":
+        return f"{variable(field)} is not set: give {Settings.model_fields[field].description}"
+    return f"{variable(field)} cannot be used: {item['msg']}"
+
+
+def _contradictions(s: Settings) -> Any:
+    if s.heartbeat_seconds >= s.lease_seconds:
+        yield (
+            f"AIJOBS_HEARTBEAT_SECONDS ({s.heartbeat_seconds:g}) must be under "
+            f"AIJOBS_LEASE_SECONDS ({s.lease_seconds:g}): a quarter of it is usual"
+        )
+    for name in ("database_url", "database_direct_url"):
+        url = getattr(s, name)
+        if url is not None and urlsplit(url).scheme not in ("postgresql", "postgres"):
+            yield f"{variable(name)} must begin with postgresql://"
+    if urlsplit(s.redis_url).scheme not in ("redis", "rediss", "unix", "valkey"):
+        yield "REDIS_URL must begin with redis://, rediss:// or unix://"
+    if s.provider == "openai":
+        if s.provider_api_key is None:
+            yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"
+        if urlsplit(s.provider_base_url).scheme not in ("http", "https"):
+            yield "AIJOBS_PROVIDER_BASE_URL must begin with https:// (or http:// on a private host)"
+    if s.mode == "production":
+        yield from _weak_secrets(s)
+
+
+def _weak_secrets(s: Settings) -> Any:
+    for name, default in default_secrets().items():
+        for secret in getattr(s, name).get_secret_value().split(","):
+            if secret == default or len(secret.encode()) < _MIN_SECRET_BYTES:
+                yield (
+                    f"{variable(name)} is the default or shorter than {_MIN_SECRET_BYTES} bytes, "
+                    "which AIJOBS_MODE=production refuses: set a random one"
+                )
+                break

@@ -1,0 +1,1 @@
+"""Every durable fact and all SQL: tables, lifecycle, outbox, ledger, migrations."""

@@ -1,0 +1,104 @@
+"""Reading jobs: one, pages of them, why one waits, what was published.
+
+Invariant: every user's query is filtered by user_id here, so that another's id finds nothing.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from aijobs.models import database as db
+from aijobs.models.lifecycle.claiming import Known, claimable_params
+from aijobs.models.sql import load
+from aijobs.models.tables import AiJob, Flashcard, JobTransition, KnowledgeBase, QuizQuestion, Table
+from aijobs.models.transitions import USER_STATUS
+
+#: A place in a list ordered by (created_at, id) descending.
+Place = tuple[dt.datetime, UUID]
+
+
+@dataclass(frozen=True, slots=True)
+class JobFilter:
+    """Which jobs to list. `status` is what users see."""
+
+    user_id: UUID
+    status: str | None = None
+    job_type: str | None = None
+    target_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Why a queued job is not running: the first reason that holds, since when, and a detail."""
+
+    reason: str
+    since: dt.datetime
+    detail: str | None = None
+
+
+def get(job_id: UUID) -> AiJob | None:
+    """Any job, for the engine."""
+    return AiJob.get_or_none(AiJob.id == job_id)
+
+
+def of_user(job_id: UUID, user_id: UUID) -> AiJob | None:
+    """The user's own job, or None."""
+    return AiJob.get_or_none((AiJob.id == job_id) & (AiJob.user_id == user_id))
+
+
+def page(wanted: JobFilter, *, after: Place | None, limit: int) -> list[AiJob]:
+    """Up to `limit` jobs, newest first, beyond the place `after`."""
+    query = AiJob.select().where(AiJob.user_id == wanted.user_id)
+    if wanted.status is not None:
+        stored = [name for name, shown in USER_STATUS.items() if shown == wanted.status]
+        query = query.where(AiJob.lifecycle_status << stored)
+    if wanted.job_type is not None:
+        query = query.where(AiJob.job_type == wanted.job_type)
+    if wanted.target_id is not None:
+        query = query.where(AiJob.target_id == wanted.target_id)
+    return _page(query, AiJob, after, limit)
+
+
+def published(
+    table: type[QuizQuestion] | type[Flashcard],
+    user_id: UUID,
+    base_id: UUID,
+    *,
+    after: Place | None,
+    limit: int,
+) -> list[Any]:
+    """Published rows of the user's knowledge base, newest first."""
+    query = (
+        table.select()
+        .join(KnowledgeBase, on=(KnowledgeBase.id == table.knowledge_base_id))
+        .where((table.knowledge_base_id == base_id) & (KnowledgeBase.user_id == user_id))
+    )
+    return _page(query, table, after, limit)
+
+
+def history(job_id: UUID) -> list[JobTransition]:
+    """All transitions and checkpoints of a job, in order."""
+    return list(
+        JobTransition.select().where(JobTransition.job_id == job_id).order_by(JobTransition.id)
+    )
+
+
+def waiting_for(job: AiJob, known: Known) -> Waiting | None:
+    """Why a queued or expired job is not running; None for any other."""
+    if job.lifecycle_status == "expired":
+        return Waiting("due_time", job.updated_at, "an attempt was lost; the next is being decided")
+    if job.lifecycle_status != "queued":
+        return None
+    row = db.row(load("waiting"), claimable_params(job.lane, known) | {"job_id": job.id})
+    return None if row is None else Waiting(row["reason"], row["since"], row["detail"])
+
+
+def _page(query: Any, table: type[Table], after: Place | None, limit: int) -> list[Any]:
+    created_at, key = table._meta.fields["created_at"], table._meta.fields["id"]
+    if after is not None:
+        moment, last_id = after
+        query = query.where((created_at < moment) | ((created_at == moment) & (key < last_id)))
+    return list(query.order_by(created_at.desc(), key.desc()).limit(limit))

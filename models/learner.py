@@ -1,0 +1,130 @@
+"""Learner data: knowledge bases, points and study records of one user, and what snapshots read of them.
+
+Invariant: every function takes the user and finds nothing of anybody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from psycopg2.extras import Json
+
+from aijobs.models import database as db
+from aijobs.models.tables import KnowledgeBase, KnowledgePoint, LearnerProfile
+
+
+@dataclass(frozen=True, slots=True)
+class NewPoint:
+    """A knowledge point to add; its position follows the last one's."""
+
+    id: UUID
+    title: str
+    body: str
+    tags: tuple[str, ...] = ()
+
+
+def add_base(base_id: UUID, user_id: UUID, title: str) -> KnowledgeBase:
+    """Create a knowledge base."""
+    db.statement(
+        "learner",
+        "INSERT INTO knowledge_base (id, user_id, title) VALUES (%(id)s, %(user_id)s, %(title)s) "
+        "ON CONFLICT (id) DO NOTHING",
+        {"id": base_id, "user_id": user_id, "title": title},
+    )
+    return db.read(lambda: KnowledgeBase.get_by_id(base_id))
+
+
+def base_of(base_id: UUID, user_id: UUID) -> KnowledgeBase | None:
+    """The user's knowledge base, or None."""
+    return KnowledgeBase.get_or_none(
+        (KnowledgeBase.id == base_id) & (KnowledgeBase.user_id == user_id)
+    )
+
+
+def rename_base(base_id: UUID, user_id: UUID, title: str) -> bool:
+    """Whether there was one to rename."""
+    return bool(
+        db.statement(
+            "learner",
+            "UPDATE knowledge_base SET title = %(title)s, updated_at = now() "
+            "WHERE id = %(id)s AND user_id = %(user_id)s RETURNING id",
+            {"id": base_id, "user_id": user_id, "title": title},
+        )
+    )
+
+
+def delete_base(base_id: UUID, user_id: UUID) -> bool:
+    """Delete a knowledge base with all in it; whether there was one."""
+    return bool(
+        db.statement(
+            "learner",
+            "DELETE FROM knowledge_base WHERE id = %(id)s AND user_id = %(user_id)s RETURNING id",
+            {"id": base_id, "user_id": user_id},
+        )
+    )
+
+
+def add_points(base_id: UUID, points: Sequence[NewPoint]) -> list[KnowledgePoint]:
+    """Append points to a knowledge base, all or none; returns them in order. Raises TargetGone."""
+    items = [
+        {"id": str(p.id), "title": p.title, "body": p.body, "tags": list(p.tags)} for p in points
+    ]
+
+    def work() -> None:
+        db.rows("SELECT id FROM knowledge_base WHERE id = %(id)s FOR UPDATE", {"id": base_id})
+        db.rows(_ADD_POINTS, {"base": base_id, "items": Json(items)})
+
+    db.transact("learner", work)
+    return db.read(
+        lambda: list(
+            KnowledgePoint.select()
+            .where(KnowledgePoint.id << [point.id for point in points])
+            .order_by(KnowledgePoint.position, KnowledgePoint.id)
+        )
+    )
+
+
+def profile_of(user_id: UUID) -> LearnerProfile | None:
+    """What the user told about themselves."""
+    return LearnerProfile.get_or_none(LearnerProfile.user_id == user_id)
+
+
+def source_points(base_id: UUID, user_id: UUID) -> list[dict[str, Any]]:
+    """The points of a knowledge base with the user's study statistics of each, in position order.
+
+    Keys: id, title, body, tags, position, attempts, accuracy (0-1 or None), last_seen (aware datetime
+    or None), mean_duration_ms (None when never timed).
+    """
+    return db.rows(_SOURCES, {"base": base_id, "user_id": user_id})
+
+
+_ADD_POINTS = """
+INSERT INTO knowledge_point (id, knowledge_base_id, title, body, tags, position)
+SELECT (item->>'id')::uuid, %(base)s, item->>'title', item->>'body', item->'tags', place + (
+    SELECT coalesce(max(position), 0) FROM knowledge_point WHERE knowledge_base_id = %(base)s)
+FROM jsonb_array_elements(%(items)s) WITH ORDINALITY AS list (item, place)
+ON CONFLICT (id) DO NOTHING
+"""
+
+_SOURCES = """
+SELECT point.id, point.title, point.body, point.tags, point.position,
+       coalesce(study.attempts, 0) AS attempts, study.accuracy, study.last_seen,
+       study.mean_duration_ms
+FROM knowledge_point point
+LEFT JOIN (
+    SELECT knowledge_point_id,
+           count(*) FILTER (WHERE correct IS NOT NULL OR score IS NOT NULL) AS attempts,
+           avg(coalesce(score, correct::int)) AS accuracy,
+           max(at) AS last_seen,
+           avg(duration_ms)::float AS mean_duration_ms
+    FROM study_record
+    WHERE user_id = %(user_id)s AND knowledge_point_id IN (
+        SELECT id FROM knowledge_point WHERE knowledge_base_id = %(base)s)
+    GROUP BY knowledge_point_id
+) study ON study.knowledge_point_id = point.id
+WHERE point.knowledge_base_id = %(base)s
+ORDER BY point.position, point.id
+"""

@@ -1,0 +1,1 @@
+"""Numbered steps, additive first, each frozen once it has landed."""

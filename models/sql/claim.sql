@@ -1,0 +1,25 @@
+-- Edge 2. The best claimable job of a queue, by rank; among equals in rank the higher priority, then age.
+-- The CTE picks and locks, since a planner may update more rows than a LIMIT in a subquery says; SKIP
+-- LOCKED lets two workers claim two jobs at once.
+WITH candidate AS (
+    SELECT job.id, job.lifecycle_status
+    FROM ai_job job
+    WHERE job.queue_name = %(queue_name)s
+      AND {{claimable}}
+    ORDER BY job.rank_at, job.priority, job.created_at
+    LIMIT 1
+    FOR UPDATE OF job SKIP LOCKED
+), moved AS (
+    UPDATE ai_job job
+    SET lifecycle_status = 'running', attempt_no = job.attempt_no + 1, locked_by = %(holder)s,
+        locked_at = now(), lock_until = now() + %(lease_seconds)s * interval '1 second',
+        started_at = now(), stage = 'PREPARE', progress = 10
+    FROM candidate
+    WHERE job.id = candidate.id
+    RETURNING job.*, candidate.lifecycle_status AS from_status
+), history AS (
+    INSERT INTO job_transition
+        (job_id, from_status, to_status, stage, attempt_no, cause, actor)
+    SELECT id, from_status, lifecycle_status, stage, attempt_no, 'claim', %(holder)s FROM moved
+)
+SELECT * FROM moved

@@ -1,0 +1,29 @@
+-- Any edge of one known job (models/transitions.py): the condition is checked on the locked row, so of two
+-- racing callers exactly one finds it true; history and event are part of the same statement.
+-- `[condition]` and `[changes]` are filled in by models/lifecycle/edge.py from constants, never from input.
+WITH before AS (
+    SELECT job.id, job.lifecycle_status
+    FROM ai_job job
+    WHERE job.id = %(job_id)s AND job.lifecycle_status = ANY (%(sources)s) AND [condition]
+    FOR UPDATE
+), moved AS (
+    UPDATE ai_job job
+    SET lifecycle_status = %(target)s, [changes]
+    FROM before
+    WHERE job.id = before.id
+    RETURNING job.*, before.lifecycle_status AS from_status
+), history AS (
+    INSERT INTO job_transition
+        (job_id, from_status, to_status, stage, attempt_no, cause, actor, error_code)
+    SELECT id, from_status, lifecycle_status, stage, attempt_no, %(cause)s, %(actor)s, error_code
+    FROM moved
+), event AS (
+    {{event_of_moved}}
+), settled AS (
+    UPDATE ai_job_reservation reservation
+    SET settled_at = now()
+    FROM moved
+    WHERE reservation.job_id = moved.id AND reservation.settled_at IS NULL
+      AND moved.finished_at IS NOT NULL
+)
+SELECT * FROM moved

@@ -1,0 +1,26 @@
+-- Why a queued job is not running: the conditions of sql/claimable.sql one by one, the strongest first. What
+-- passes them all waits for a worker of its queue.
+SELECT
+    CASE WHEN parents.open > 0 THEN 'dependencies'
+         WHEN control.paused_at IS NOT NULL THEN 'queue_paused'
+         WHEN job.available_at > now() THEN 'due_time'
+         ELSE 'queue' END AS reason,
+    CASE WHEN parents.open > 0 THEN job.created_at
+         WHEN control.paused_at IS NOT NULL THEN greatest(control.paused_at, job.created_at)
+         WHEN job.available_at > now() THEN job.updated_at
+         ELSE job.available_at END AS since,
+    CASE WHEN parents.open > 0 THEN parents.open || ' job(s) before it have not succeeded yet'
+         WHEN control.paused_at IS NOT NULL THEN 'queue ' || job.queue_name || ' is paused'
+         WHEN job.available_at > now() THEN 'due at ' ||
+              to_char(job.available_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+         WHEN NOT ({{claimable}}) THEN 'no worker knows this version of the job type'
+         ELSE 'waits for a free worker of queue ' || job.queue_name END AS detail
+FROM ai_job job
+LEFT JOIN queue_control control ON control.queue_name = job.queue_name
+CROSS JOIN LATERAL (
+    SELECT count(*) AS open
+    FROM ai_job_dependency dependency
+    JOIN ai_job parent ON parent.id = dependency.after_job_id
+    WHERE dependency.job_id = job.id AND parent.lifecycle_status <> 'succeeded'
+) parents
+WHERE job.id = %(job_id)s

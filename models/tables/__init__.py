@@ -1,0 +1,93 @@
+"""The tables (contract: data-model.md), one module per family. Everything but triggers is declared here."""
+
+from aijobs.models.tables.base import Table
+from aijobs.models.tables.job import (
+    AiJob,
+    AiJobArtifact,
+    AiJobDependency,
+    AiJobInput,
+    AiJobReservation,
+    AiJobResult,
+    AiJobSnapshot,
+    JobTransition,
+)
+from aijobs.models.tables.learner import (
+    KnowledgeBase,
+    KnowledgePoint,
+    LearnerProfile,
+    Material,
+    StudyRecord,
+)
+from aijobs.models.tables.outbox import MaintenancePass, OutboxEvent, QueueControl
+from aijobs.models.tables.produced import (
+    AiLearningAnalysis,
+    Flashcard,
+    FlashcardCandidate,
+    NextActionRecommendation,
+    Notification,
+    QuizQuestion,
+    QuizQuestionCandidate,
+    RecallEvaluation,
+    WeakPointCandidate,
+)
+from aijobs.models.tables.usage import AiUsageLog
+
+TABLES: tuple[type[Table], ...] = (
+    AiJob,
+    AiJobInput,
+    AiJobSnapshot,
+    AiJobResult,
+    AiJobArtifact,
+    AiJobDependency,
+    AiJobReservation,
+    JobTransition,
+    AiUsageLog,
+    OutboxEvent,
+    MaintenancePass,
+    QueueControl,
+    LearnerProfile,
+    KnowledgeBase,
+    KnowledgePoint,
+    Material,
+    StudyRecord,
+    AiLearningAnalysis,
+    WeakPointCandidate,
+    NextActionRecommendation,
+    RecallEvaluation,
+    QuizQuestion,
+    QuizQuestionCandidate,
+    Flashcard,
+    FlashcardCandidate,
+    Notification,
+)
+
+__all__ = [
+    "TABLES",
+    "Table",
+    "AiJob",
+    "AiJobArtifact",
+    "AiJobDependency",
+    "AiJobInput",
+    "AiJobReservation",
+    "AiJobResult",
+    "AiJobSnapshot",
+    "AiLearningAnalysis",
+    "AiUsageLog",
+    "Flashcard",
+    "FlashcardCandidate",
+    "JobTransition",
+    "KnowledgeBase",
+    "KnowledgePoint",
+    "LearnerProfile",
+    "MaintenancePass",
+    "Material",
+    "NextActionRecommendation",
+    "Notification",
+    "OutboxEvent",
+    "QueueControl",
+    "QuizQuestion",
+    "QuizQuestionCandidate",
+    "RecallEvaluation",
+    "StudyRecord",
+    "WeakPointCandidate",
+]

@@ -1,7 +1,7 @@
 """Ending a call from outside: cancel, lost lease, shutdown and the total deadline close its socket.
 
-Invariant: after `cut()` returns, whatever was attached has been closed once, and everything attached
-later is closed at once; so a call can be ended while connecting, waiting, or reading.
+Invariant: after `cut()` returns, whatever was attached has been closed once, and everything
+attached later is closed at once; so a call can be ended while connecting, waiting, or reading.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
@@ -26,7 +27,7 @@ CREDENTIAL_MODES = ("platform_key", "user_key")
 
 #: `(output, params) -> problems`: what the schema cannot say, one sentence per problem.
 Rules = Callable[[Any, "AnswerParams"], tuple[str, ...]]
-#: `(raw value) -> (value, names of the repairs)`: unambiguous readings of a near miss, before the schema.
+#: `(raw value) -> (value, names of the repairs)`: near misses with one reading, before the schema.
 Mend = Callable[[dict[str, Any]], tuple[dict[str, Any], tuple[str, ...]]]
 
 
@@ -89,6 +90,7 @@ class JobDefinition:
 
     prompt_key: str
     prompt_version: str = "v1"
+    prompt_folder: Path | None = None  # an application's own templates; None: the built-in ones
 
     credential_modes: frozenset[str] = frozenset(CREDENTIAL_MODES)
     default_credential_mode: str = "platform_key"
@@ -132,7 +134,9 @@ def _is_whole(number: object, low: int, high: int) -> bool:
 
 
 def _is_number(number: object, low: float, high: float) -> bool:
-    return isinstance(number, int | float) and not isinstance(number, bool) and low <= number <= high
+    return (
+        isinstance(number, int | float) and not isinstance(number, bool) and low <= number <= high
+    )
 
 
 def _is_text(text: object) -> bool:
@@ -168,7 +172,11 @@ _RULES: tuple[tuple[str, Callable[[JobDefinition], bool], str], ...] = (
     ("on_timeout", lambda d: d.on_timeout in ("fail", "retry"), "must be fail or retry"),
     ("repair_rounds", lambda d: _is_whole(d.repair_rounds, 0, 2), "must be 0 to 2"),
     ("input_schema_version", lambda d: _is_text(d.input_schema_version), "must not be empty"),
-    ("snapshot_builder", lambda d: _is_name(d.snapshot_builder), "must be a snapshot builder's key"),
+    (
+        "snapshot_builder",
+        lambda d: _is_name(d.snapshot_builder),
+        "must be a snapshot builder's key",
+    ),
     (
         "target_types",
         lambda d: isinstance(d.target_types, frozenset) and bool(d.target_types),
@@ -201,6 +209,11 @@ _RULES: tuple[tuple[str, Callable[[JobDefinition], bool], str], ...] = (
     ("prompt_key", lambda d: _is_name(d.prompt_key), "must be a prompt folder's name"),
     ("prompt_version", lambda d: _is_name(d.prompt_version, _VERSION), "must be v1, v2, ..."),
     (
+        "prompt_folder",
+        lambda d: d.prompt_folder is None or isinstance(d.prompt_folder, Path),
+        "must be a Path, or None for the built-in prompts",
+    ),
+    (
         "credential_modes",
         lambda d: bool(d.credential_modes) and d.credential_modes <= set(CREDENTIAL_MODES),
         f"must be some of {', '.join(CREDENTIAL_MODES)}",
@@ -210,7 +223,15 @@ _RULES: tuple[tuple[str, Callable[[JobDefinition], bool], str], ...] = (
         lambda d: d.default_credential_mode in d.credential_modes,
         "must be one of credential_modes",
     ),
-    ("projector", lambda d: d.projector is None or _is_name(d.projector), "must be a projector's key"),
-    ("content_safety_check", lambda d: isinstance(d.content_safety_check, bool), "must be true or false"),
+    (
+        "projector",
+        lambda d: d.projector is None or _is_name(d.projector),
+        "must be a projector's key",
+    ),
+    (
+        "content_safety_check",
+        lambda d: isinstance(d.content_safety_check, bool),
+        "must be true or false",
+    ),
     ("output_redaction", lambda d: isinstance(d.output_redaction, bool), "must be true or false"),
 )

@@ -4,7 +4,8 @@ JobFault                      a stage ended with an error of the job
 ├── ProviderFault             the provider's wire (gateway)
 ├── AnswerFault               the model's answer (reading and validation)
 └── SnapshotFault             the input cannot be built
-CallCut                       not an error of the job: cancel, lost lease, shutdown or deadline ended a call
+CallCut                       not an error of the job: cancel, lost lease, shutdown or deadline
+ended a call
 """
 
 from __future__ import annotations
@@ -138,8 +139,8 @@ _INTERNAL_BYTES = 4096
 class JobFault(Exception):
     """A stage ended with an error of the job.
 
-    `detail` is for operators: cleaned of secrets by whoever raises it, cut to 4 KB here. `retry_after`
-    is a lower bound in seconds that the other side asked for.
+    `detail` is for operators: cleaned of secrets by whoever raises it, cut to 4 KB here.
+    `retry_after` is a lower bound in seconds that the other side asked for.
     """
 
     def __init__(self, code: str, detail: str = "", *, retry_after: float | None = None) -> None:

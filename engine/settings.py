@@ -1,6 +1,7 @@
 """Every setting in one frozen value, read from the environment by the composition roots alone.
 
-All problems are found at once and reported in one line each; a process that cannot work does not start.
+All problems are found at once and reported in one line each; a process that cannot work does not
+start.
 """
 
 from __future__ import annotations

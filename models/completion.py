@@ -1,11 +1,9 @@
-"""What follows the end of a job, in one transaction with `completed_at`: once, however often it is told."""
+"""What follows the end of a job, in one transaction with `completed_at`: once, whoever tells it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from uuid import UUID
-
-from psycopg2.extras import Json
 
 from aijobs.models import database as db
 from aijobs.models.lifecycle import Failure, reject
@@ -16,36 +14,23 @@ from aijobs.models.transitions import ENQUEUE
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
-    """A notification to write: its id is made at the edge, unique per (job, kind)."""
+class Completed:
+    """A job whose end has just been completed."""
 
-    id: UUID
-    kind: str
-    payload: dict[str, object]
+    job: AiJob
+    has_dependents: bool
 
 
-def complete(job_id: UUID) -> AiJob | None:
-    """Set completed_at of an ended job and close what its calls left; None when it is done already.
+def complete(job_id: UUID, notification_id: UUID) -> Completed | None:
+    """Set completed_at of an ended job with what goes with it; None when it is done already.
 
     Must be the first statement of the transaction "complete".
     """
-    row = db.row(load("complete"), {"job_id": job_id})
-    return None if row is None else job_from(row)
-
-
-def notify(job: AiJob, notice: Notice) -> None:
-    """Tell the user, once per (job, kind)."""
-    db.rows(
-        "INSERT INTO notification (id, user_id, job_id, kind, payload) "
-        "VALUES (%(id)s, %(user_id)s, %(job_id)s, %(kind)s, %(payload)s) ON CONFLICT DO NOTHING",
-        {
-            "id": notice.id,
-            "user_id": job.user_id,
-            "job_id": job.id,
-            "kind": notice.kind,
-            "payload": Json(notice.payload),
-        },
-    )
+    row = db.row(load("complete"), {"job_id": job_id, "notification_id": notification_id})
+    if row is None:
+        return None
+    has_dependents = bool(row.pop("has_dependents"))
+    return Completed(job_from(row), has_dependents)
 
 
 def wake_dependents(job_id: UUID) -> int:

@@ -6,18 +6,17 @@ Invariant: every user's query is filtered by user_id here, so that another's id 
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from aijobs.models import database as db
 from aijobs.models.lifecycle.claiming import Known, claimable_params
+from aijobs.models.paging import Place, newest_first
 from aijobs.models.sql import load
-from aijobs.models.tables import AiJob, Flashcard, JobTransition, KnowledgeBase, QuizQuestion, Table
+from aijobs.models.tables import AiJob, Flashcard, JobTransition, KnowledgeBase, QuizQuestion
 from aijobs.models.transitions import USER_STATUS
-
-#: A place in a list ordered by (created_at, id) descending.
-Place = tuple[dt.datetime, UUID]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +48,13 @@ def of_user(job_id: UUID, user_id: UUID) -> AiJob | None:
     return AiJob.get_or_none((AiJob.id == job_id) & (AiJob.user_id == user_id))
 
 
+def of_user_all(job_ids: Sequence[UUID], user_id: UUID) -> list[AiJob]:
+    """Those of these jobs that are the user's."""
+    if not job_ids:
+        return []
+    return list(AiJob.select().where((AiJob.id << list(job_ids)) & (AiJob.user_id == user_id)))
+
+
 def page(wanted: JobFilter, *, after: Place | None, limit: int) -> list[AiJob]:
     """Up to `limit` jobs, newest first, beyond the place `after`."""
     query = AiJob.select().where(AiJob.user_id == wanted.user_id)
@@ -59,7 +65,7 @@ def page(wanted: JobFilter, *, after: Place | None, limit: int) -> list[AiJob]:
         query = query.where(AiJob.job_type == wanted.job_type)
     if wanted.target_id is not None:
         query = query.where(AiJob.target_id == wanted.target_id)
-    return _page(query, AiJob, after, limit)
+    return newest_first(query, AiJob, after, limit)
 
 
 def published(
@@ -76,7 +82,7 @@ def published(
         .join(KnowledgeBase, on=(KnowledgeBase.id == table.knowledge_base_id))
         .where((table.knowledge_base_id == base_id) & (KnowledgeBase.user_id == user_id))
     )
-    return _page(query, table, after, limit)
+    return newest_first(query, table, after, limit)
 
 
 def history(job_id: UUID) -> list[JobTransition]:
@@ -94,11 +100,3 @@ def waiting_for(job: AiJob, known: Known) -> Waiting | None:
         return None
     row = db.row(load("waiting"), claimable_params(job.lane, known) | {"job_id": job.id})
     return None if row is None else Waiting(row["reason"], row["since"], row["detail"])
-
-
-def _page(query: Any, table: type[Table], after: Place | None, limit: int) -> list[Any]:
-    created_at, key = table._meta.fields["created_at"], table._meta.fields["id"]
-    if after is not None:
-        moment, last_id = after
-        query = query.where((created_at < moment) | ((created_at == moment) & (key < last_id)))
-    return list(query.order_by(created_at.desc(), key.desc()).limit(limit))

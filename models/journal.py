@@ -1,7 +1,7 @@
 """The journal of provider calls: what was asked, what came back, what it cost.
 
-Invariant: a row is committed before its call begins, so that no call is ever unknown to the books; a
-`completed` row is an answer that is never asked for again.
+Invariant: a row is committed before its call begins, so that no call is ever unknown to the books;
+a `completed` row is an answer that is never asked for again.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+from psycopg2.extras import Json
+
 from aijobs.models import database as db
-from aijobs.models.lifecycle import Lease, checkpoint
-from aijobs.models.lifecycle.edge import Patience
-from aijobs.models.results import Validated, save_validated
+from aijobs.models.lifecycle import Lease
+from aijobs.models.lifecycle.edge import Patience, job_from
+from aijobs.models.lifecycle.holding import checkpoint_params, lost
+from aijobs.models.results import Validated
+from aijobs.models.sql import load
 from aijobs.models.tables import AiJob, AiUsageLog
 
 
@@ -22,11 +26,9 @@ class NewCall:
     """A call about to be made. The bounds stand in for the real tokens until those are known."""
 
     id: UUID
-    user_id: UUID
     tier: str
     provider: str
     model: str
-    credential_mode: str
     prompt_key: str
     prompt_version: str
     request_hash: str
@@ -63,32 +65,39 @@ def answer_of(job_id: UUID, request_hash: str) -> str | None:
     return None if row is None else str(row["raw_response"])
 
 
-def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Patience) -> AiJob:
-    """Commit that a call begins, fenced; calls that a dead attempt left open become unknown.
+def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Patience) -> int:
+    """Commit that a call begins, fenced; returns its call_no. Raises LeaseLost.
 
-    Raises LeaseLost.
+    A row that a commit of unknown outcome left is found by its id, so that it stays one row a call.
     """
+    params = checkpoint_params(
+        lease,
+        stage="EXECUTE",
+        progress=30,
+        lease_seconds=lease_seconds,
+        calls=1,
+        model=(call.provider, call.model),
+    )
+    params |= asdict(call) | {"call_uuid": call.id}
+    tries = 0
 
-    def work() -> AiJob:
-        job = checkpoint(
-            lease,
-            stage="EXECUTE",
-            progress=30,
-            lease_seconds=lease_seconds,
-            calls=1,
-            model=(call.provider, call.model),
-        )
-        db.rows(_CLOSE_OPEN, {"job_id": lease.job_id, "attempt_no": lease.attempt_no})
-        db.rows(_START, asdict(call) | _key(lease, job.call_count) | {"call_no": job.call_count})
-        return job
+    def work() -> int:
+        nonlocal tries
+        tries += 1
+        if tries > 1 and (known := AiUsageLog.get_or_none(AiUsageLog.id == call.id)):
+            return int(known.call_no)
+        found = db.row(load("call_start"), params)
+        if found is None:
+            raise lost(lease)
+        return int(found["call_count"])
 
-    return db.transact("call_started", work, patient=patient)
+    return db.autocommit("call_started", work, patient=patient)
 
 
 def finish_call(lease: Lease, call_no: int, outcome: CallOutcome, *, patient: Patience) -> None:
-    """Complete an attempt's own row. Not fenced by the lease, since the money was spent: it touches
-    nothing but the row of this very call."""
-    db.statement("call_finished", _FINISH, _finish(lease, call_no, outcome), patient=patient)
+    """Complete an attempt's own row, lease or not: the one write that is not fenced."""
+    params = _finish_params(lease, call_no, outcome)
+    db.statement("call_finished", load("call_finish"), params, patient=patient)
 
 
 def finish_with_result(
@@ -101,24 +110,22 @@ def finish_with_result(
 ) -> AiJob:
     """EXECUTE's checkpoint: the validated result, fenced, with the call that brought it.
 
-    `call` is (call_no, outcome), or None when an earlier attempt's answer is reused. Raises LeaseLost:
-    then not even the call is written here, and the caller completes it with `finish_call`.
+    `call` is (call_no, outcome), or None when an earlier attempt's answer is reused. Raises
+    LeaseLost: then not even the call is written, and the caller completes it with `finish_call`.
     """
-
-    def work() -> AiJob:
-        job = checkpoint(
-            lease,
-            stage="EXECUTE",
-            progress=70,
-            lease_seconds=lease_seconds,
-            output_hash=validated.output_hash,
-        )
-        if call is not None:
-            db.rows(_FINISH, _finish(lease, *call))
-        save_validated(lease, validated)
-        return job
-
-    return db.transact("execute", work, patient=patient)
+    params = _finish_params(lease, *(call or (None, _NO_CALL)))
+    params |= checkpoint_params(
+        lease,
+        stage="EXECUTE",
+        progress=70,
+        lease_seconds=lease_seconds,
+        output_hash=validated.output_hash,
+    )
+    params |= asdict(validated) | {"output": Json(validated.output)}
+    found = db.statement("execute", load("execute_done"), params, patient=patient)
+    if not found:
+        raise lost(lease)
+    return job_from(found[0])
 
 
 def calls_of(job_id: UUID) -> list[AiUsageLog]:
@@ -126,45 +133,12 @@ def calls_of(job_id: UUID) -> list[AiUsageLog]:
     return list(AiUsageLog.select().where(AiUsageLog.job_id == job_id).order_by(AiUsageLog.call_no))
 
 
-_CLOSE_OPEN = """
-UPDATE ai_usage_log SET state = 'unknown', finished_at = now(), success = false
-WHERE job_id = %(job_id)s AND attempt_no < %(attempt_no)s AND state = 'started'
-"""
-
-_START = """
-INSERT INTO ai_usage_log
-    (id, job_id, user_id, attempt_no, call_no, call_id, state, tier, provider, model,
-     credential_mode, prompt_key, prompt_version, request_hash, input_tokens, output_tokens, estimated)
-VALUES
-    (%(id)s, %(job_id)s, %(user_id)s, %(attempt_no)s, %(call_no)s, %(call_id)s, 'started', %(tier)s,
-     %(provider)s, %(model)s, %(credential_mode)s, %(prompt_key)s, %(prompt_version)s,
-     %(request_hash)s, %(input_bound)s, %(output_bound)s, true)
-ON CONFLICT (job_id, call_id) DO NOTHING
-"""
-
-_FINISH = """
-UPDATE ai_usage_log
-SET state = %(state)s, finished_at = now(), latency_ms = %(latency_ms)s,
-    success = %(state)s = 'completed', http_status = %(http_status)s,
-    finish_reason = %(finish_reason)s, response_model = %(response_model)s,
-    input_tokens = coalesce(%(input_tokens)s, input_tokens),
-    output_tokens = coalesce(%(output_tokens)s, output_tokens),
-    cached_tokens = %(cached_tokens)s, reasoning_tokens = %(reasoning_tokens)s,
-    estimated = %(input_tokens)s::bigint IS NULL OR %(output_tokens)s::bigint IS NULL,
-    cost_micro_usd = %(cost_micro_usd)s, error_code = %(error_code)s,
-    raw_response = %(raw_response)s
-WHERE job_id = %(job_id)s AND attempt_no = %(attempt_no)s AND call_id = %(call_id)s
-  AND state IN ('started', 'unknown')
-"""
+_NO_CALL = CallOutcome(state="completed", latency_ms=0)
 
 
-def _key(lease: Lease, call_no: int) -> dict[str, Any]:
-    return {
+def _finish_params(lease: Lease, call_no: int | None, outcome: CallOutcome) -> dict[str, Any]:
+    return asdict(outcome) | {
         "job_id": lease.job_id,
         "attempt_no": lease.attempt_no,
-        "call_id": f"{lease.attempt_no}-{call_no}",
+        "call_id": None if call_no is None else f"{lease.attempt_no}-{call_no}",
     }
-
-
-def _finish(lease: Lease, call_no: int, outcome: CallOutcome) -> dict[str, Any]:
-    return asdict(outcome) | _key(lease, call_no)

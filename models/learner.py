@@ -1,4 +1,4 @@
-"""Learner data: knowledge bases, points and study records of one user, and what snapshots read of them.
+"""Learner data: knowledge bases, points and study records of one user, as snapshots read them.
 
 Invariant: every function takes the user and finds nothing of anybody else's.
 """
@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg2.extras import Json
 
 from aijobs.models import database as db
+from aijobs.models.paging import Place, newest_first
 from aijobs.models.tables import KnowledgeBase, KnowledgePoint, LearnerProfile
 
 
@@ -42,6 +43,14 @@ def base_of(base_id: UUID, user_id: UUID) -> KnowledgeBase | None:
     return KnowledgeBase.get_or_none(
         (KnowledgeBase.id == base_id) & (KnowledgeBase.user_id == user_id)
     )
+
+
+def owns(target_type: str, target_id: UUID, user_id: UUID) -> bool:
+    """Whether a job's target is the user's. A target of type user is the user alone."""
+    if target_type == "user":
+        return target_id == user_id
+    owned = _OWNED.get(target_type)
+    return owned is not None and db.row(owned, {"id": target_id, "user_id": user_id}) is not None
 
 
 def rename_base(base_id: UUID, user_id: UUID, title: str) -> bool:
@@ -87,6 +96,56 @@ def add_points(base_id: UUID, points: Sequence[NewPoint]) -> list[KnowledgePoint
     )
 
 
+def bases(user_id: UUID, *, after: Place | None, limit: int) -> list[KnowledgeBase]:
+    """The user's knowledge bases, newest first."""
+    query = KnowledgeBase.select().where(KnowledgeBase.user_id == user_id)
+    return newest_first(query, KnowledgeBase, after, limit)
+
+
+def points(base_id: UUID, *, after: Place | None, limit: int) -> list[KnowledgePoint]:
+    """The points of a knowledge base, newest first."""
+    query = KnowledgePoint.select().where(KnowledgePoint.knowledge_base_id == base_id)
+    return newest_first(query, KnowledgePoint, after, limit)
+
+
+def point_of(base_id: UUID, point_id: UUID) -> KnowledgePoint | None:
+    """A point of a knowledge base, or None."""
+    return KnowledgePoint.get_or_none(
+        (KnowledgePoint.id == point_id) & (KnowledgePoint.knowledge_base_id == base_id)
+    )
+
+
+def change_point(base_id: UUID, point: NewPoint) -> bool:
+    """Whether there was one to change."""
+    params = {
+        "id": point.id,
+        "base": base_id,
+        "title": point.title,
+        "body": point.body,
+        "tags": Json(list(point.tags)),
+    }
+    return bool(
+        db.statement(
+            "learner",
+            "UPDATE knowledge_point SET title = %(title)s, body = %(body)s, tags = %(tags)s "
+            "WHERE id = %(id)s AND knowledge_base_id = %(base)s RETURNING id",
+            params,
+        )
+    )
+
+
+def delete_point(base_id: UUID, point_id: UUID) -> bool:
+    """Whether there was one to delete."""
+    return bool(
+        db.statement(
+            "learner",
+            "DELETE FROM knowledge_point WHERE id = %(id)s AND knowledge_base_id = %(base)s "
+            "RETURNING id",
+            {"id": point_id, "base": base_id},
+        )
+    )
+
+
 def profile_of(user_id: UUID) -> LearnerProfile | None:
     """What the user told about themselves."""
     return LearnerProfile.get_or_none(LearnerProfile.user_id == user_id)
@@ -95,11 +154,21 @@ def profile_of(user_id: UUID) -> LearnerProfile | None:
 def source_points(base_id: UUID, user_id: UUID) -> list[dict[str, Any]]:
     """The points of a knowledge base with the user's study statistics of each, in position order.
 
-    Keys: id, title, body, tags, position, attempts, accuracy (0-1 or None), last_seen (aware datetime
-    or None), mean_duration_ms (None when never timed).
+    Keys: id, title, body, tags, position, attempts, accuracy (0-1 or None), last_seen (aware
+    datetime or None), mean_duration_ms (None when never timed).
     """
     return db.rows(_SOURCES, {"base": base_id, "user_id": user_id})
 
+
+_OWNED = {
+    "knowledge_base": "SELECT 1 FROM knowledge_base WHERE id = %(id)s AND user_id = %(user_id)s",
+    "material": "SELECT 1 FROM material WHERE id = %(id)s AND user_id = %(user_id)s",
+    "knowledge_point": (
+        "SELECT 1 FROM knowledge_point point "
+        "JOIN knowledge_base base ON base.id = point.knowledge_base_id "
+        "WHERE point.id = %(id)s AND base.user_id = %(user_id)s"
+    ),
+}
 
 _ADD_POINTS = """
 INSERT INTO knowledge_point (id, knowledge_base_id, title, body, tags, position)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from peewee import PostgresqlDatabase
+from peewee import PostgresqlDatabase, ProgrammingError
 from playhouse.migrations import Runner
+
+from aijobs.models import database as db
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 0x61696A6F6273  # "aijobs"
@@ -29,9 +31,19 @@ def pending(database_url: str) -> list[str]:
         ]
 
 
+def pending_here() -> list[str]:
+    """The same for the pool's database, on the thread's open connection."""
+    names = {path.stem for path in MIGRATIONS.glob("[0-9]*.py")}
+    try:
+        found = {row["name"] for row in db.rows("SELECT name FROM schema_migration")}
+    except ProgrammingError:  # no migration has ever run here
+        found = set()
+    return sorted(names - found)
+
+
 def _opened(database_url: str) -> PostgresqlDatabase:
     database: PostgresqlDatabase = PostgresqlDatabase(database_url)
     return database
 
 
-__all__ = ["pending", "run"]
+__all__ = ["pending", "pending_here", "run"]

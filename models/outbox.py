@@ -41,7 +41,7 @@ def claim_events(relay: str, limit: int) -> list[Event]:
 
 
 def publish(relay: str, ids: list[int]) -> None:
-    """Mark events published; ones whose lock was released meanwhile are left to their new holder."""
+    """Mark events published; those whose lock was released are left to their new holder."""
     db.statement("relay_publish", _PUBLISH, {"relay": relay, "ids": ids})
 
 
@@ -79,7 +79,8 @@ def resend_ends(*, age_seconds: float, limit: int) -> int:
 
 
 _PUBLISH = """
-UPDATE outbox_event SET status = 'published', published_at = now(), locked_by = NULL, locked_at = NULL
+UPDATE outbox_event
+SET status = 'published', published_at = now(), locked_by = NULL, locked_at = NULL
 WHERE id = ANY (%(ids)s) AND locked_by = %(relay)s AND status = 'processing'
 """
 

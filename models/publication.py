@@ -1,7 +1,7 @@
 """Candidates become published rows, unique by content within a knowledge base.
 
-Invariant: rows are inserted in the order of their content_hash, so that two jobs publishing the same
-content in opposite order wait for each other once and never in a circle; the unique key decides.
+Invariant: rows are inserted in the order of their content_hash, so that two jobs publishing the
+same content in opposite order wait for each other once, never in a circle; the unique key decides.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aijobs.models.tables import AiJob
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One item of an output. `columns` are the published row's own columns; ids are made at the edge."""
+    """One item of an output; `columns` are the published row's own columns."""
 
     id: UUID
     published_id: UUID
@@ -78,8 +78,8 @@ ON CONFLICT (knowledge_base_id, content_hash) DO NOTHING
 """,
 }
 
-# A new statement, so that it sees what a rival committed while the insert waited for it. A candidate is
-# published when the row of its content carries its own id.
+# A new statement, so that it sees what a rival committed while the insert waited for it. A
+# candidate is published when the row of its content carries its own id.
 _CANDIDATES = """
 INSERT INTO {table}_candidate
     (id, job_id, knowledge_base_id, ordinal, content, content_hash, state, published_id)

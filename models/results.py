@@ -11,7 +11,8 @@ from psycopg2.extras import Json
 
 from aijobs.models import database as db
 from aijobs.models.lifecycle import Lease
-from aijobs.models.tables import AiJobArtifact, AiJobInput, AiJobResult, AiJobSnapshot
+from aijobs.models.sql import load
+from aijobs.models.tables import AiJobArtifact, AiJobInput, AiJobResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,35 +35,9 @@ class Artifact:
     ordinal: int
 
 
-def save_validated(lease: Lease, validated: Validated) -> None:
-    """Keep a validated result, after a fenced statement of the same transaction."""
-    db.rows(
-        _SAVE,
-        {
-            "job_id": lease.job_id,
-            "attempt_no": lease.attempt_no,
-            "output": Json(validated.output),
-            "output_hash": validated.output_hash,
-            "snapshot_hash": validated.snapshot_hash,
-            "result_key": f"{lease.job_id}:{lease.attempt_no}:{validated.output_hash}",
-            "submitted_by": lease.holder,
-            "requested_count": validated.requested_count,
-            "delivered_count": validated.delivered_count,
-        },
-    )
-
-
 def validated_result(job_id: UUID) -> AiJobResult | None:
     """The result that EXECUTE left, if any."""
     return AiJobResult.get_or_none(AiJobResult.job_id == job_id)
-
-
-def accept(lease: Lease) -> None:
-    """Mark the result accepted, after the fenced succeed of the same transaction."""
-    db.rows(
-        "UPDATE ai_job_result SET state = 'accepted' WHERE job_id = %(job_id)s",
-        {"job_id": lease.job_id},
-    )
 
 
 def drop_validated(lease: Lease) -> None:
@@ -73,10 +48,10 @@ def drop_validated(lease: Lease) -> None:
     )
 
 
-def add_artifacts(lease: Lease, artifacts: Sequence[Artifact]) -> None:
-    """Reference what was produced; what is referenced already stays as it is."""
+def accept(lease: Lease, artifacts: Sequence[Artifact]) -> None:
+    """Accept the result and reference what it produced, after the fenced succeed."""
     db.rows(
-        _ARTIFACTS,
+        load("accept_result"),
         {
             "job_id": lease.job_id,
             "attempt_no": lease.attempt_no,
@@ -101,9 +76,23 @@ def artifacts_of(job_ids: Sequence[UUID]) -> dict[UUID, list[Artifact]]:
     return grouped
 
 
-def snapshot_of(job_id: UUID) -> AiJobSnapshot | None:
+@dataclass(frozen=True, slots=True)
+class StoredSnapshot:
+    """A job's frozen input. An expired one is rebuilt before it is served again."""
+
+    content: dict[str, Any]
+    content_hash: str
+    is_expired: bool
+
+
+def snapshot_of(job_id: UUID) -> StoredSnapshot | None:
     """The snapshot of a job, unless it is missing."""
-    return AiJobSnapshot.get_or_none(AiJobSnapshot.job_id == job_id)
+    row = db.row(
+        "SELECT content, content_hash, expires_at < now() AS is_expired "
+        "FROM ai_job_snapshot WHERE job_id = %(job_id)s",
+        {"job_id": job_id},
+    )
+    return None if row is None else StoredSnapshot(**row)
 
 
 def input_of(job_id: UUID) -> dict[str, Any]:
@@ -119,29 +108,6 @@ def save_snapshot(lease: Lease, snapshot: dict[str, Any], **columns: Any) -> Non
     """
     db.rows(_SNAPSHOT, {"job_id": lease.job_id, "content": Json(snapshot), **columns})
 
-
-_SAVE = """
-INSERT INTO ai_job_result
-    (job_id, attempt_no, state, output, output_hash, snapshot_hash, result_key, submitted_by,
-     requested_count, delivered_count)
-VALUES
-    (%(job_id)s, %(attempt_no)s, 'validated', %(output)s, %(output_hash)s, %(snapshot_hash)s,
-     %(result_key)s, %(submitted_by)s, %(requested_count)s, %(delivered_count)s)
-ON CONFLICT (job_id) DO UPDATE
-SET attempt_no = excluded.attempt_no, output = excluded.output, output_hash = excluded.output_hash,
-    snapshot_hash = excluded.snapshot_hash, result_key = excluded.result_key,
-    submitted_by = excluded.submitted_by, requested_count = excluded.requested_count,
-    delivered_count = excluded.delivered_count
-WHERE ai_job_result.state = 'validated'
-"""
-
-_ARTIFACTS = """
-INSERT INTO ai_job_artifact (job_id, artifact_type, artifact_id, ordinal, attempt_no)
-SELECT %(job_id)s, new.artifact_type, new.artifact_id, new.ordinal, %(attempt_no)s
-FROM unnest(%(types)s::text[], %(ids)s::uuid[], %(ordinals)s::int[])
-     AS new (artifact_type, artifact_id, ordinal)
-ON CONFLICT DO NOTHING
-"""
 
 _SNAPSHOT = """
 INSERT INTO ai_job_snapshot

@@ -1,7 +1,7 @@
 """The transitions of a job, one function per edge; nothing else writes `lifecycle_status`."""
 
 from aijobs.models.lifecycle.cancelling import cancel, request_cancel
-from aijobs.models.lifecycle.claiming import claim
+from aijobs.models.lifecycle.claiming import adopt, claim
 from aijobs.models.lifecycle.creating import NewJob, create, find_by_key
 from aijobs.models.lifecycle.holding import (
     Failure,
@@ -28,6 +28,7 @@ __all__ = [
     "Lease",
     "NewJob",
     "Renewal",
+    "adopt",
     "begin",
     "cancel",
     "checkpoint",

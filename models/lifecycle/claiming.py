@@ -1,8 +1,9 @@
-"""Edge 2: a worker takes the best claimable job of its queue. (Edge 3 comes with the runtime API.)"""
+"""Edge 2: a worker takes the best claimable job of its queue."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from aijobs.models import database as db
 from aijobs.models.lifecycle.edge import job_from
@@ -22,6 +23,22 @@ def claim(queue_name: str, *, known: Known, holder: str, lease_seconds: float) -
     }
     found = db.statement("claim", load("claim"), params)
     return job_from(found[0]) if found else None
+
+
+def adopt(holder: str, entered: Sequence[UUID]) -> AiJob | None:
+    """A job that this holder claimed without hearing of it: the answer was lost with the
+    connection.
+
+    `entered` are the jobs whose attempts it knows of.
+    """
+    found = db.read(
+        lambda: db.row(
+            "SELECT * FROM ai_job WHERE locked_by = %(holder)s AND lifecycle_status = 'running' "
+            "AND NOT id = ANY (%(entered)s::uuid[]) LIMIT 1",
+            {"holder": holder, "entered": list(entered)},
+        )
+    )
+    return None if found is None else job_from(found)
 
 
 def claimable_params(lane: str, known: Known) -> dict[str, object]:

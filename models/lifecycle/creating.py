@@ -51,7 +51,7 @@ class NewJob:
 def create(new: NewJob, *, actor: str) -> AiJob | None:
     """Insert a queued job with its event; None when its key (or id) is taken: nothing was inserted.
 
-    Must run inside a transaction named "create".
+    One statement: run it inside `autocommit("create", ...)` or a transaction of that name.
     """
     params = asdict(new) | {
         "actor": actor,

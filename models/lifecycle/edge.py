@@ -49,9 +49,9 @@ def take(
 ) -> AiJob:
     """Take the edge `name` and return the job as it is then.
 
-    Inside a transaction the statement joins it, else it is a transaction of its own. With `lease` it is
-    fenced. Raises JobNotFound, JobAlreadyTerminal, JobLockConflict, LeaseLost or IllegalTransition;
-    then nothing was written.
+    Inside a transaction the statement joins it, else it is a transaction of its own. With `lease`
+    it is fenced. Raises JobNotFound, JobAlreadyTerminal, JobLockConflict, LeaseLost or
+    IllegalTransition; then nothing was written.
     """
     edge = BY_NAME[name]
     if lease is not None:

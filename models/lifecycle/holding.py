@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from aijobs.models import database as db
-from aijobs.models.errors import LeaseLost
 from aijobs.models.lifecycle.edge import (
     DISPATCHED,
     ERROR,
@@ -137,7 +136,18 @@ def confirm_cancel(lease: Lease, *, patient: Patience) -> AiJob:
     )
 
 
-def checkpoint(
+def checkpoint(lease: Lease, **noted: Any) -> AiJob:
+    """Note a stage (`checkpoint_params`) as the fenced first statement of a transaction.
+
+    Raises LeaseLost.
+    """
+    found = db.row(load("checkpoint"), checkpoint_params(lease, **noted))
+    if found is None:
+        raise lost(lease)
+    return job_from(found)
+
+
+def checkpoint_params(
     lease: Lease,
     *,
     stage: str,
@@ -146,28 +156,24 @@ def checkpoint(
     calls: int = 0,
     model: tuple[str, str] | None = None,
     output_hash: str | None = None,
-) -> AiJob:
-    """Note a stage inside a transaction, renewing the lease; raises LeaseLost.
-
-    `calls` is added to call_count; `model` is (provider, model name).
-    """
+) -> dict[str, Any]:
+    """Parameters of sql/checkpoint_ctes.sql: `calls` is added to call_count, `model` is
+    (provider, model name)."""
     provider, name = model or (None, None)
-    found = db.row(
-        load("checkpoint"),
-        {
-            "job_id": lease.job_id,
-            "attempt_no": lease.attempt_no,
-            "holder": lease.holder,
-            "stage": stage,
-            "progress": progress,
-            "lease_seconds": lease_seconds,
-            "calls": calls,
-            "model_provider": provider,
-            "model_name": name,
-            "output_hash": output_hash,
-        },
-    )
-    if found is None:
-        error = refusal(BY_NAME["succeed"], lease.job_id, lease)
-        raise error if isinstance(error, LeaseLost) else RuntimeError(str(error))
-    return job_from(found)
+    return {
+        "job_id": lease.job_id,
+        "attempt_no": lease.attempt_no,
+        "holder": lease.holder,
+        "stage": stage,
+        "progress": progress,
+        "lease_seconds": lease_seconds,
+        "calls": calls,
+        "model_provider": provider,
+        "model_name": name,
+        "output_hash": output_hash,
+    }
+
+
+def lost(lease: Lease) -> Exception:
+    """Why a fenced statement found nothing: LeaseLost, or JobNotFound."""
+    return refusal(BY_NAME["succeed"], lease.job_id, lease)

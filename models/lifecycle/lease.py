@@ -72,7 +72,8 @@ def _lost(missing: Sequence[Lease]) -> frozenset[UUID]:
         return frozenset()
     found = db.read(
         lambda: db.rows(
-            "SELECT id, lifecycle_status, attempt_no, locked_by FROM ai_job WHERE id = ANY (%(ids)s)",
+            "SELECT id, lifecycle_status, attempt_no, locked_by FROM ai_job "
+            "WHERE id = ANY (%(ids)s)",
             {"ids": [lease.job_id for lease in missing]},
         )
     )

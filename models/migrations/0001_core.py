@@ -1,4 +1,4 @@
-"""The core tables, and the triggers by which the database refuses what lifecycle.md does not list."""
+"""The core tables, and the triggers by which the database refuses unlisted transitions."""
 
 from pathlib import Path
 

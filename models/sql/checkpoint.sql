@@ -1,19 +1,3 @@
--- A stage checkpoint: fenced, renews the lease, appends to the history. No edge: the status stays.
-WITH moved AS (
-    UPDATE ai_job job
-    SET stage = %(stage)s, progress = %(progress)s,
-        call_count = job.call_count + %(calls)s,
-        model_provider = coalesce(%(model_provider)s, job.model_provider),
-        model_name = coalesce(%(model_name)s, job.model_name),
-        output_hash = coalesce(%(output_hash)s, job.output_hash),
-        lock_until = now() + %(lease_seconds)s * interval '1 second'
-    WHERE job.id = %(job_id)s AND job.attempt_no = %(attempt_no)s AND job.locked_by = %(holder)s
-      AND job.lifecycle_status IN ('locked', 'running')
-    RETURNING job.*
-), history AS (
-    INSERT INTO job_transition
-        (job_id, from_status, to_status, stage, attempt_no, cause, actor)
-    SELECT id, lifecycle_status, lifecycle_status, stage, attempt_no, 'checkpoint', %(holder)s
-    FROM moved
-)
+-- The checkpoint alone, as the fenced first statement of a larger transaction.
+WITH {{checkpoint_ctes}}
 SELECT * FROM moved

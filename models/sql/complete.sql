@@ -1,16 +1,24 @@
--- The end of a job's life, once: raw answers are dropped, and a call that nobody will finish any more is
--- put in the books as unknown, at its bound.
+-- The end of a job's life, once: the user is told, raw answers are dropped, and a call that nobody will
+-- finish any more is put in the books as unknown, at its bound.
 WITH done AS (
     UPDATE ai_job SET completed_at = now()
     WHERE id = %(job_id)s AND completed_at IS NULL
       AND lifecycle_status IN ('cancelled', 'failed', 'succeeded')
     RETURNING *
 ), calls AS (
-    UPDATE ai_usage_log
+    UPDATE ai_usage_log usage
     SET raw_response = NULL,
-        state = CASE state WHEN 'started' THEN 'unknown' ELSE state END,
-        success = CASE state WHEN 'started' THEN false ELSE success END,
-        finished_at = coalesce(finished_at, now())
-    FROM done WHERE ai_usage_log.job_id = done.id
+        state = CASE usage.state WHEN 'started' THEN 'unknown' ELSE usage.state END,
+        success = CASE usage.state WHEN 'started' THEN false ELSE usage.success END,
+        finished_at = coalesce(usage.finished_at, now())
+    FROM done WHERE usage.job_id = done.id
+), notified AS (
+    INSERT INTO notification (id, user_id, job_id, kind, payload)
+    SELECT %(notification_id)s, done.user_id, done.id, 'job_' || done.lifecycle_status,
+           jsonb_build_object('jobType', done.job_type, 'errorCode', done.error_code)
+    FROM done
+    ON CONFLICT DO NOTHING
 )
-SELECT * FROM done
+SELECT done.*,
+       EXISTS (SELECT FROM ai_job_dependency d WHERE d.after_job_id = done.id) AS has_dependents
+FROM done

@@ -1,4 +1,4 @@
-"""The tables (contract: data-model.md), one module per family. Everything but triggers is declared here."""
+"""The tables (contract: data-model.md), one module per family; all but the triggers."""
 
 from aijobs.models.tables.base import Table
 from aijobs.models.tables.job import (
@@ -63,7 +63,6 @@ TABLES: tuple[type[Table], ...] = (
 
 __all__ = [
     "TABLES",
-    "Table",
     "AiJob",
     "AiJobArtifact",
     "AiJobDependency",
@@ -89,5 +88,6 @@ __all__ = [
     "QuizQuestionCandidate",
     "RecallEvaluation",
     "StudyRecord",
+    "Table",
     "WeakPointCandidate",
 ]

@@ -1,0 +1,125 @@
+"""The periodic passes: what each repairs, and running those that are due.
+
+Invariant: a failing pass stops no other one, and a pass runs in one place at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from aijobs.actors.broker import WakingBroker
+from aijobs.actors.purge import purge
+from aijobs.actors.reaper import Reaper
+from aijobs.actors.sweep import Sweep
+from aijobs.engine.engine import Engine
+from aijobs.models import database as db
+from aijobs.models import maintenance, outbox
+
+PURGE_INTERVAL_SECONDS = 3600.0
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A named piece of periodic work. `work` gets the seconds since its last success."""
+
+    name: str
+    interval_seconds: float
+    work: Callable[[float | None], int]
+
+
+class Passes:
+    """All passes of a process. `worked` is called when one of them has written events."""
+
+    def __init__(self, passes: list[Pass], worked: Callable[[], None]) -> None:
+        self._passes = passes
+        self._worked = worked
+
+    def run_due(self) -> None:
+        """Run every pass that is due and not running elsewhere."""
+        for item in self._passes:
+            self._run(item)
+
+    def run_overdue(self) -> None:
+        """Run the passes that have missed two intervals: whoever should have started them is away."""
+        for interval in {item.interval_seconds for item in self._passes}:
+            same = [item for item in self._passes if item.interval_seconds == interval]
+            late = maintenance.overdue([item.name for item in same], 2 * interval)
+            for item in same:
+                if item.name in late:
+                    self._run(item)
+
+    def _run(self, item: Pass) -> None:
+        try:
+            done = maintenance.run_pass(
+                item.name, item.work, min_seconds=item.interval_seconds * 0.6
+            )
+        except maintenance.Waiting as reason:
+            log.info("pass_waits", name=item.name, reason=str(reason))
+            return
+        except Exception as error:
+            log.warning("pass_failed", name=item.name, error=f"{type(error).__name__}: {error}")
+            self._record(item.name, error)
+            return
+        if done:
+            log.info("pass_worked", name=item.name, count=done)
+            self._worked()
+
+    def _record(self, name: str, error: Exception) -> None:
+        try:
+            maintenance.record_failure(name, f"{type(error).__name__}: {error}")
+        except Exception:
+            log.debug("pass_failure_not_recorded", name=name)
+
+
+class Ticker:
+    """A thread beside the messages: nothing that repairs may hang on what it repairs."""
+
+    def __init__(self, passes: Passes, interval_seconds: float) -> None:
+        self._passes = passes
+        self._interval = interval_seconds
+        self._stopping = False
+
+    def run(self) -> None:
+        """Run overdue passes until stopped."""
+        while not self._stopping:
+            try:
+                self._passes.run_overdue()
+            except Exception as error:
+                log.warning("ticker_failed", error=type(error).__name__)
+            self._sleep()
+
+    def stop(self) -> None:
+        self._stopping = True
+
+    def _sleep(self) -> None:
+        ends = time.monotonic() + self._interval
+        while not self._stopping and time.monotonic() < ends:
+            time.sleep(min(0.5, self._interval))
+
+
+def all_passes(engine: Engine, broker: WakingBroker, worked: Callable[[], None]) -> Passes:
+    """The passes of a system worker."""
+    settings = engine.settings
+    interval = settings.reaper_interval_seconds
+    reaper = Reaper(engine)
+    sweep = Sweep(engine, broker)
+
+    def release(_since: float | None) -> int:
+        seconds = settings.outbox_lock_seconds
+        return db.autocommit("relay_release", lambda: outbox.release_stale(seconds))
+
+    return Passes(
+        [
+            Pass("reaper", interval, reaper.run_once),
+            Pass("sweep", interval, sweep.run_once),
+            Pass("outbox_release", interval, release),
+            Pass("purge", PURGE_INTERVAL_SECONDS, lambda _since: purge()),
+        ],
+        worked,
+    )

@@ -1,0 +1,34 @@
+"""periodiq starts the passes every minute; delayed messages make the finer steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import dramatiq
+from dramatiq.middleware import CurrentMessage
+from periodiq import cron
+
+from aijobs.actors.broker import WakingBroker
+from aijobs.actors.passes import Passes
+from aijobs.actors.queues import SYSTEM
+
+_MINUTE_SECONDS = 60.0
+
+
+def declare(broker: WakingBroker, passes: Callable[[], Passes], interval_seconds: float) -> Any:
+    """Declare the actor `maintain`. Two schedulers are harmless: a pass that is not due does
+    nothing.
+    """
+
+    @dramatiq.actor(
+        actor_name="maintain", queue_name=SYSTEM, broker=broker, periodic=cron("* * * * *")
+    )
+    def maintain() -> None:
+        message = CurrentMessage.get_current_message()
+        if message is not None and "scheduled_at" in message.options:
+            for step in range(1, int(_MINUTE_SECONDS / interval_seconds - 1e-9) + 1):
+                maintain.send_with_options(delay=int(step * interval_seconds * 1000))
+        passes().run_due()
+
+    return maintain

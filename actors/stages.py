@@ -1,0 +1,95 @@
+"""The stage actors: PREPARE and COMPLETE arrive as messages, the stages between are called in
+process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+import dramatiq
+import structlog
+from dramatiq.middleware import CurrentMessage
+
+from aijobs.actors.broker import WakingBroker
+from aijobs.actors.patience import outlast
+from aijobs.actors.queues import SYSTEM, TOPICS
+from aijobs.engine import stages
+from aijobs.engine.attempt import Attempt
+from aijobs.engine.engine import Engine
+from aijobs.engine.signals import Signals
+from aijobs.engine.stages import Next, Outcome, Resolved, settle
+from aijobs.models.results import Validated
+
+T = TypeVar("T")
+
+ISOLATED_FROM_CRASH = 2
+
+
+@dataclass(frozen=True, slots=True)
+class StageActors:
+    """The two that messages name."""
+
+    prepare: Any
+    complete: Any
+
+
+def declare(broker: WakingBroker, engine: Engine, signals: Signals) -> StageActors:
+    """Declare the actors of all five stages on a broker."""
+
+    def follow(attempt: Attempt, outcome: Outcome[T], onward: Callable[[T], None]) -> None:
+        if isinstance(outcome, Next):
+            onward(outcome.value)
+        else:
+            settle(engine, attempt, outcome)
+
+    def actor(name: str, queue_name: str) -> Callable[[Callable[..., None]], Any]:
+        return dramatiq.actor(actor_name=name, queue_name=queue_name, broker=broker)
+
+    @actor("project", TOPICS[0])
+    def project(attempt: Attempt, resolved: Resolved, validated: Validated) -> None:
+        outcome = stages.project(engine, attempt, resolved, validated)
+        follow(attempt, outcome, lambda _: None)
+
+    @actor("execute", TOPICS[0])
+    def execute(attempt: Attempt, resolved: Resolved) -> None:
+        outcome = stages.execute(engine, attempt, resolved)
+        follow(attempt, outcome, lambda validated: project(attempt, resolved, validated))
+
+    @actor("resolve", TOPICS[0])
+    def resolve(attempt: Attempt) -> None:
+        outcome = stages.resolve(engine, attempt)
+        follow(attempt, outcome, lambda resolved: execute(attempt, resolved))
+
+    @actor("prepare", TOPICS[0])
+    def prepare(jobId: str) -> None:
+        queue_name = _present_queue()
+        attempt = outlast(lambda: stages.prepare(engine, queue_name))
+        if attempt is None:
+            return
+        bound = {"job_id": str(attempt.lease.job_id), "attempt_no": attempt.lease.attempt_no}
+        try:
+            with (
+                structlog.contextvars.bound_contextvars(**bound),
+                engine.crowd.entered(alone=attempt.job.crash_count >= ISOLATED_FROM_CRASH),
+            ):
+                resolve(attempt)
+        finally:
+            engine.attempts.remove(attempt)
+            signals.hint_outbox()
+
+    @actor("complete", SYSTEM)
+    def complete(jobId: str) -> None:
+        with structlog.contextvars.bound_contextvars(job_id=jobId):
+            if outlast(lambda: stages.complete(UUID(jobId))):
+                signals.hint_outbox()
+
+    return StageActors(prepare, complete)
+
+
+def _present_queue() -> str:
+    message = CurrentMessage.get_current_message()
+    assert message is not None, "PREPARE is called for a message"
+    return str(message.queue_name)

@@ -1,0 +1,55 @@
+"""The sweep: sends again what a lost message should have done."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import redis
+
+from aijobs.actors.broker import WakingBroker
+from aijobs.engine.engine import Engine
+from aijobs.engine.stages.complete import dependency_failed
+from aijobs.models import completion, outbox
+from aijobs.models import database as db
+
+_BATCHES = 20
+
+
+class Sweep:
+    """Lost hints, ends that were never completed, jobs whose parents did not succeed."""
+
+    def __init__(self, engine: Engine, broker: WakingBroker) -> None:
+        self._engine = engine
+        self._broker = broker
+        self._age = engine.settings.redispatch_seconds
+        self._batch = engine.settings.outbox_batch
+
+    def run_once(self, _since_success: float | None = None) -> int:
+        """One pass; the number of events written and jobs rejected."""
+        done = 0
+        for _ in range(_BATCHES):
+            sent = db.autocommit("sweep", self._resend)
+            done += sent
+            if sent < self._batch or self._is_behind():
+                break
+        return done + self._reject_orphans()
+
+    def _resend(self) -> int:
+        known = self._engine.registry.known()
+        hints = outbox.resend_hints(known, age_seconds=self._age, limit=self._batch)
+        return hints + outbox.resend_ends(age_seconds=self._age, limit=self._batch)
+
+    def _is_behind(self) -> bool:
+        """Whether the broker has more to deliver than a batch: more hints would not help."""
+        try:
+            return self._broker.backlog() > self._batch
+        except redis.RedisError:
+            return True
+
+    def _reject_orphans(self) -> int:
+        rejected = 0
+        for parent in completion.orphans(self._batch):
+            failure = dependency_failed(parent)
+            reject = partial(completion.reject_dependents, parent, failure)
+            rejected += db.transact("reject", reject)
+        return rejected

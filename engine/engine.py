@@ -1,0 +1,63 @@
+"""What an executor works with, put together once in a composition root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from aijobs.engine.attempt import Attempts
+from aijobs.engine.chat import Provider, Route
+from aijobs.engine.crowd import Crowd
+from aijobs.engine.gateway import OpenAIProvider
+from aijobs.engine.offline import OfflineProvider
+from aijobs.engine.projectors import PROJECTORS, Projector
+from aijobs.engine.registry import Registry, builtin_registry
+from aijobs.engine.settings import Settings
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The collaborators of the stages. `holder` names this process start in leases."""
+
+    settings: Settings
+    registry: Registry
+    provider: Provider
+    route: Route
+    holder: str
+    projectors: Mapping[str, Projector] = field(default_factory=lambda: dict(PROJECTORS))
+    attempts: Attempts = field(default_factory=Attempts)
+    crowd: Crowd = field(default_factory=Crowd)
+
+
+def build_engine(settings: Settings) -> Engine:
+    """The engine that the settings describe."""
+    return Engine(
+        settings=settings,
+        registry=builtin_registry(settings.definitions_modules),
+        provider=_provider(settings),
+        route=_route(settings),
+        holder=f"{settings.instance}:{os.getpid()}:{uuid4()}",
+    )
+
+
+def _provider(settings: Settings) -> Provider:
+    if settings.provider == "offline":
+        return OfflineProvider()
+    return OpenAIProvider(connect_seconds=settings.provider_connect_seconds)
+
+
+def _route(settings: Settings) -> Route:
+    if settings.provider == "offline":
+        return Route(
+            provider="offline", model="offline-rules-1", base_url="", api_key="", extra_body={}
+        )
+    key = settings.provider_api_key
+    return Route(
+        provider="openai",
+        model=settings.provider_model,
+        base_url=settings.provider_base_url,
+        api_key="" if key is None else key.get_secret_value(),
+        extra_body={},
+    )

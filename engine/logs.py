@@ -1,0 +1,44 @@
+"""Structured logs: JSON in production, readable lines in development; never an input, output or
+key.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+
+from aijobs.engine.settings import Settings
+
+
+def configure(settings: Settings) -> None:
+    """Send structlog and the standard library's records to stderr in the wanted format."""
+    shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    last: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer()
+        if settings.log_format == "json"
+        else structlog.dev.ConsoleRenderer(
+            colors=False,
+            exception_formatter=structlog.dev.plain_traceback,  # no local variables: keys
+        )
+    )
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    structlog.configure(
+        processors=[*shared, structlog.processors.format_exc_info, last],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=last)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(formatter)
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    for name in ("httpx", "httpcore"):  # at debug they print request headers
+        logging.getLogger(name).setLevel(logging.WARNING)

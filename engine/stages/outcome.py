@@ -1,0 +1,172 @@
+"""How a stage ended, as a value, and the one place that decides which edge each end takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+import structlog
+
+from aijobs.engine.attempt import Attempt
+from aijobs.engine.backoff import backoff_seconds
+from aijobs.engine.cut import CallCut, CutReason
+from aijobs.engine.definition import JobDefinition
+from aijobs.engine.engine import Engine
+from aijobs.engine.errors import Effect, JobFault
+from aijobs.engine.registry import UnknownJobType
+from aijobs.models.errors import DatabaseAway, IllegalTransition, LeaseLost, TargetGone
+from aijobs.models.lifecycle import Failure, confirm_cancel, fail, hand_back, release_for_retry
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+SHUTDOWNS_FREE_OF_CHARGE = 5
+_ACCOUNT_PAUSE_SECONDS = 60.0
+_VERSION_PAUSE_SECONDS = 30.0
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Next(Generic[T]):
+    """The stage is done; its product goes to the next one."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """The job has an error."""
+
+    fault: JobFault
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The attempt was ended from outside, or its time is up."""
+
+    reason: CutReason
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """This process does not know the job's type or version (any more)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The lease is lost: nothing was written, and nothing more may be."""
+
+
+Outcome = Next[T] | Fault | Cut | Unknown | Lost
+
+
+def stage(
+    body: Callable[Concatenate[Engine, Attempt, P], T],
+) -> Callable[Concatenate[Engine, Attempt, P], Outcome[T]]:
+    """Turn a stage's expected exceptions into its outcome; a bug becomes INTERNAL_ERROR."""
+
+    def run(
+        engine: Engine, attempt: Attempt, /, *args: P.args, **kwargs: P.kwargs
+    ) -> Outcome[T]:
+        try:
+            return Next(body(engine, attempt, *args, **kwargs))
+        except CallCut as cut:
+            return Lost() if cut.reason is CutReason.LEASE_LOST else Cut(cut.reason)
+        except (LeaseLost, DatabaseAway):  # patience with the database ends when the lease does
+            return Lost()
+        except JobFault as fault:
+            return Fault(fault)
+        except TargetGone as gone:
+            return Fault(JobFault("INVALID_SNAPSHOT", str(gone)))
+        except UnknownJobType:
+            return Unknown()
+        except Exception as error:
+            log.exception("stage_failed", stage=body.__name__)
+            return Fault(JobFault("INTERNAL_ERROR", f"{type(error).__name__}: {error}"))
+
+    return run
+
+
+def settle(engine: Engine, attempt: Attempt, outcome: Fault | Cut | Unknown | Lost) -> None:
+    """Take the edge that the outcome asks for. A lost lease takes none."""
+    try:
+        match outcome:
+            case Lost():
+                log.info("lease_lost", job_id=str(attempt.lease.job_id))
+            case Cut(CutReason.CANCELLED):
+                confirm_cancel(attempt.lease, patient=attempt.may_insist)
+            case Cut(CutReason.DEADLINE):
+                _fault(engine, attempt, JobFault("JOB_TIMEOUT", "execution time is up"))
+            case Cut():
+                _hand_back_for_shutdown(engine, attempt)
+            case Unknown():
+                _hand_back(attempt, "version", _VERSION_PAUSE_SECONDS)
+            case Fault(fault):
+                _fault(engine, attempt, fault)
+    except (LeaseLost, DatabaseAway) as error:
+        log.info("lease_lost", job_id=str(attempt.lease.job_id), detail=str(error))
+
+
+def _fault(engine: Engine, attempt: Attempt, fault: JobFault) -> None:
+    definition = engine.registry.get(attempt.job.job_type)
+    log.info("attempt_failed", error_code=fault.code, detail=fault.detail)
+    if fault.error.effect is Effect.CIRCUIT and attempt.job.credential_mode == "platform_key":
+        _hand_back(attempt, "circuit", _ACCOUNT_PAUSE_SECONDS)
+    elif _may_retry(definition, fault):
+        _retry(attempt, definition, fault)
+    else:
+        fail(attempt.lease, _failure(fault), patient=attempt.may_insist)
+
+
+def _may_retry(definition: JobDefinition, fault: JobFault) -> bool:
+    if fault.code == "JOB_TIMEOUT":
+        return definition.on_timeout == "retry"
+    return fault.error.retryable
+
+
+def _retry(attempt: Attempt, definition: JobDefinition, fault: JobFault) -> None:
+    delay = backoff_seconds(
+        definition.backoff_base, attempt.job.retry_count, retry_after=fault.retry_after
+    )
+    failure = _failure(fault)
+    _or_cancel(
+        attempt,
+        lambda: release_for_retry(
+            attempt.lease, failure, delay_seconds=delay, patient=attempt.may_insist
+        ),
+        otherwise=lambda: fail(attempt.lease, failure, patient=attempt.may_insist),
+    )
+
+
+def _hand_back(attempt: Attempt, cause: str, delay_seconds: float) -> None:
+    def edge() -> Any:
+        return hand_back(
+            attempt.lease, cause=cause, delay_seconds=delay_seconds, patient=attempt.may_insist
+        )
+
+    _or_cancel(attempt, edge, otherwise=edge)
+
+
+def _hand_back_for_shutdown(engine: Engine, attempt: Attempt) -> None:
+    if attempt.job.hand_back_count < SHUTDOWNS_FREE_OF_CHARGE:
+        _hand_back(attempt, "shutdown", 0.0)
+    else:
+        fault = JobFault("LEASE_EXPIRED", "handed back by stopping workers too often")
+        _retry(attempt, engine.registry.get(attempt.job.job_type), fault)
+
+
+def _or_cancel(attempt: Attempt, edge: Callable[[], Any], *, otherwise: Callable[[], Any]) -> None:
+    """Take an edge that a cancel request (or a used-up count) closes; then cancel, or the other."""
+    try:
+        edge()
+    except IllegalTransition:
+        try:
+            confirm_cancel(attempt.lease, patient=attempt.may_insist)
+        except IllegalTransition:
+            otherwise()
+
+
+def _failure(fault: JobFault) -> Failure:
+    return Failure(fault.code, fault.error.public_message("en"), fault.detail)

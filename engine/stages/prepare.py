@@ -1,0 +1,39 @@
+"""PREPARE: a message is a permit to claim the best claimable job of its queue."""
+
+from __future__ import annotations
+
+import threading
+
+from aijobs.engine.attempt import Attempt
+from aijobs.engine.engine import Engine
+from aijobs.models.errors import DatabaseAway
+from aijobs.models.lifecycle import adopt, claim
+
+_claiming = threading.Lock()
+
+
+def prepare(engine: Engine, queue_name: str) -> Attempt | None:
+    """Claim and enter an attempt; None when nothing is claimable: a quiet exit.
+
+    One claim of a process at a time, so that a claim whose answer was lost with the connection can
+    be told from one that another thread is about to enter. Raises DatabaseAway: the permit is lost,
+    and the sweep sends another.
+    """
+    with _claiming:
+        try:
+            job = claim(
+                queue_name,
+                known=engine.registry.known(),
+                holder=engine.holder,
+                lease_seconds=engine.settings.lease_seconds,
+            )
+        except DatabaseAway:
+            entered = [attempt.lease.job_id for attempt in engine.attempts.all()]
+            job = adopt(engine.holder, entered)
+            if job is None:
+                raise
+        if job is None:
+            return None
+        attempt = Attempt(job, engine.holder)
+        engine.attempts.add(attempt)
+        return attempt

@@ -1,0 +1,242 @@
+"""The eleven steps of POST /jobs (contract: api.md), as a list of named steps over one draft.
+
+Invariant: a refusal after the look-up of the idempotency key reads the key once more before it
+answers, so that of equal requests at once one creates and every other one finds its job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from pydantic import BaseModel, ValidationError
+from uuid_utils.compat import uuid7
+
+from aijobs.engine.definition import JobDefinition
+from aijobs.engine.engine import Engine
+from aijobs.engine.errors import SnapshotFault
+from aijobs.engine.exchange import prompt_bound
+from aijobs.engine.prompting import render
+from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.registry import UnknownJobType
+from aijobs.engine.request import JobRequest, body_hash, invalid, parse
+from aijobs.engine.snapshot import REDACTION_VERSION, PointsNotFound, Snapshot, Source, build
+from aijobs.models import database as db
+from aijobs.models import jobs, learner
+from aijobs.models.lifecycle import NewJob, create, find_by_key
+from aijobs.models.tables import AiJob
+from aijobs.models.transitions import TERMINAL
+
+_PRIVATE = frozenset({"answerText"})  # kept in ai_job_input, not in params
+
+
+@dataclass(slots=True)
+class Draft:
+    """What the steps gather about one request of an authenticated user."""
+
+    engine: Engine
+    user_id: UUID
+    body: dict[str, Any]
+    header_key: str | None
+    request: JobRequest | None = None
+    definition: JobDefinition | None = None
+    parameters: BaseModel | None = None
+    snapshot: Snapshot | None = None
+    existing: AiJob | None = None
+    created: AiJob | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The job of a request, and whether this very request created it."""
+
+    job: AiJob
+    created: bool
+
+
+def submit(engine: Engine, user_id: UUID, body: Any, header_key: str | None) -> Submitted:
+    """Run the steps for a user whom step 1 (http) has authenticated.
+
+    Raises Refused with a code of the contract; then nothing was stored.
+    """
+    draft = Draft(engine, user_id, body, header_key)
+    try:
+        for _, step in STEPS:
+            step(draft)
+            if draft.existing is not None:
+                return Submitted(draft.existing, created=False)
+    except Refused:
+        if draft.request is None or not _finds_job_of_key(draft):
+            raise
+    if draft.created is not None:
+        return Submitted(draft.created, created=True)
+    assert draft.existing is not None
+    return Submitted(draft.existing, created=False)
+
+
+def validate_body(draft: Draft) -> None:
+    """2: the fields that every job has."""
+    draft.request = parse(draft.body, draft.header_key)
+
+
+def look_up_key(draft: Draft) -> None:
+    """3: the same key was used before: the same job, or a conflict."""
+    _finds_job_of_key(draft)
+
+
+def know_job_type(draft: Draft) -> None:
+    """4: the type is registered, and its own parameters are valid."""
+    request = _request(draft)
+    try:
+        definition = draft.engine.registry.get(request.job_type)
+    except UnknownJobType:
+        known = ", ".join(name for name, _ in draft.engine.registry.known())
+        fault = FieldFault("jobType", f"must be one of {known}")
+        raise Refused("INVALID_JOB_TYPE", "This job type is not known.", errors=(fault,)) from None
+    try:
+        draft.parameters = definition.parameters.model_validate(request.parameters)
+    except ValidationError as error:
+        raise invalid(error) from None
+    draft.definition = definition
+
+
+def own_target(draft: Draft) -> None:
+    """5: the target type is allowed, the target and the parents are the user's; the snapshot."""
+    request, definition = _request(draft), _definition(draft)
+    if request.target_type not in definition.target_types:
+        allowed = ", ".join(sorted(definition.target_types))
+        fault = FieldFault("targetType", f"must be {allowed}")
+        raise Refused("INVALID_TARGET_TYPE", "Not for this job type.", errors=(fault,))
+    if not db.read(lambda: learner.owns(request.target_type, request.target_id, draft.user_id)):
+        raise Refused("TARGET_NOT_FOUND", f"No {request.target_type} of yours has this id.")
+    _check_parents(draft)
+    if not request.after:
+        draft.snapshot = _snapshot(draft)
+
+
+def choose_credential(draft: Draft) -> None:
+    """7: the platform's key; own keys need a credential."""
+    request, definition = _request(draft), _definition(draft)
+    mode = request.api_key_mode or definition.default_credential_mode
+    if mode not in definition.credential_modes:
+        fault = FieldFault("apiKeyMode", "is not allowed for this job type")
+        raise Refused("INVALID_REQUEST", "This key mode cannot be used.", errors=(fault,))
+    if mode == "user_key":
+        raise Refused("CREDENTIAL_REQUIRED", "Add a model credential of your own first.")
+
+
+def create_job(draft: Draft) -> None:
+    """11: one transaction: reservation, job, input, snapshot, outbox event."""
+    new = _new_job(draft)
+
+    def work() -> AiJob | None:
+        return create(new, actor=f"user:{draft.user_id}") or jobs.get(new.id)
+
+    draft.created = db.autocommit("create", work)
+    if draft.created is None and not _finds_job_of_key(draft):
+        raise Refused("PLATFORM_UNAVAILABLE", "The job could not be stored. Send it again.")
+
+
+#: The contract's numbers and names. Step 1 is http's; 6 and 8 to 10 come with users and money.
+STEPS: tuple[tuple[int, Callable[[Draft], None]], ...] = (
+    (2, validate_body),
+    (3, look_up_key),
+    (4, know_job_type),
+    (5, own_target),
+    (7, choose_credential),
+    (11, create_job),
+)
+
+
+def _finds_job_of_key(draft: Draft) -> bool:
+    request = _request(draft)
+    key = request.idempotency_key
+    if key is None:
+        return False
+    found = db.read(lambda: find_by_key(draft.user_id, request.job_type, key))
+    if found is not None and found.request_hash != body_hash(draft.body):
+        raise Refused("IDEMPOTENCY_KEY_REUSED", "This key was used with another body.")
+    draft.existing = found
+    return found is not None
+
+
+def _check_parents(draft: Draft) -> None:
+    wanted = _request(draft).after
+    found = {job.id: job for job in db.read(lambda: jobs.of_user_all(wanted, draft.user_id))}
+    for place, parent_id in enumerate(wanted):
+        parent = found.get(parent_id)
+        if parent is None:
+            raise Refused("JOB_NOT_FOUND", f"after.{place}: no job of yours has this id.")
+        if parent.lifecycle_status in TERMINAL - {"succeeded"}:
+            raise Refused("DEPENDENCY_FAILED", f"after.{place}: this job did not succeed.")
+
+
+def _snapshot(draft: Draft) -> Snapshot:
+    request, definition, parameters = _request(draft), _definition(draft), draft.parameters
+    assert parameters is not None
+    source = Source(draft.user_id, request.target_type, request.target_id)
+    budget = draft.engine.settings.snapshot_bytes
+    try:
+        return db.read(lambda: build(definition, source, parameters, budget_bytes=budget))
+    except PointsNotFound as missing:
+        fault = FieldFault("pointIds", f"not in this target: {missing}")
+        raise Refused("TARGET_NOT_FOUND", "Some points are not there.", errors=(fault,)) from None
+    except SnapshotFault as fault_of_target:
+        field = FieldFault("targetId", fault_of_target.detail)
+        raise Refused("INVALID_REQUEST", "Nothing to work on.", errors=(field,)) from None
+
+
+def _new_job(draft: Draft) -> NewJob:
+    request, definition = _request(draft), _definition(draft)
+    parameters, snapshot = draft.parameters, draft.snapshot
+    assert parameters is not None
+    wire = parameters.model_dump(mode="json", by_alias=True, exclude_none=True)
+    private = {name: value for name, value in wire.items() if name in _PRIVATE}
+    return NewJob(
+        id=uuid7(),
+        user_id=draft.user_id,
+        job_type=definition.job_type,
+        definition_version=definition.version,
+        target_type=request.target_type,
+        target_id=request.target_id,
+        params={name: value for name, value in wire.items() if name not in _PRIVATE},
+        lane=definition.lane,
+        queue_name=definition.queue_name,
+        priority=max(request.priority or 0, definition.default_priority),
+        request_hash=body_hash(draft.body),
+        credential_mode=request.api_key_mode or definition.default_credential_mode,
+        prompt_version=definition.prompt_version,
+        input_schema_version=definition.input_schema_version,
+        output_schema_version=definition.output_schema_version,
+        max_retry_count=definition.max_retries,
+        timeout_seconds=definition.timeout_seconds,
+        token_bound=_token_bound(draft),
+        snapshot_hours=draft.engine.settings.snapshot_hours,
+        redaction_version=REDACTION_VERSION,
+        snapshot=None if snapshot is None else snapshot.content,
+        snapshot_hash=None if snapshot is None else snapshot.content_hash,
+        input=private or None,
+        idempotency_key=request.idempotency_key,
+        after=tuple(request.after),
+    )
+
+
+def _token_bound(draft: Draft) -> int:
+    """The bound of one call: prompt bytes + max output; without a snapshot its size budget."""
+    definition = _definition(draft)
+    if draft.snapshot is None:
+        return draft.engine.settings.snapshot_bytes + definition.max_output_tokens
+    messages = render(definition, draft.snapshot.content, "0" * 16)
+    return prompt_bound(messages) + definition.max_output_tokens
+
+
+def _request(draft: Draft) -> JobRequest:
+    assert draft.request is not None
+    return draft.request
+
+
+def _definition(draft: Draft) -> JobDefinition:
+    assert draft.definition is not None
+    return draft.definition

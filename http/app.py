@@ -1,0 +1,47 @@
+"""The API as one Falcon application, from its collaborators: no environment is read here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import falcon
+import redis
+
+from aijobs.engine.engine import Engine
+from aijobs.engine.signals import Signals
+from aijobs.http import health
+from aijobs.http.jobs import Jobs
+from aijobs.http.knowledge_bases import KnowledgeBases, KnowledgePoints
+from aijobs.http.middleware import USER_PREFIXES, Authentication, RequestId
+from aijobs.http.problems import handle_all
+from aijobs.http.published import Published
+from aijobs.http.views import card_view, question_view
+from aijobs.models.tables import Flashcard, QuizQuestion
+
+
+def create_app(engine: Engine, client: redis.Redis) -> falcon.App[Any, Any]:
+    """The WSGI application."""
+    app = falcon.App(middleware=[RequestId(), Authentication(engine.settings)])
+    app.req_options.strip_url_path_trailing_slash = True
+    handle_all(app)
+    health.add_routes(app, client)
+    for prefix in USER_PREFIXES:
+        _add_user_routes(app, prefix, engine, Signals(client))
+    return app
+
+
+def _add_user_routes(
+    app: falcon.App[Any, Any], prefix: str, engine: Engine, signals: Signals
+) -> None:
+    jobs, bases, points = Jobs(engine, signals), KnowledgeBases(), KnowledgePoints()
+    base = f"{prefix}/knowledge-bases"
+    app.add_route(f"{prefix}/jobs", jobs)
+    app.add_route(f"{prefix}/jobs/{{job_id:uuid}}", jobs, suffix="one")
+    app.add_route(f"{prefix}/jobs/{{job_id:uuid}}/cancel", jobs, suffix="cancel")
+    app.add_route(f"{prefix}/jobs/{{job_id:uuid}}/result", jobs, suffix="result")
+    app.add_route(base, bases)
+    app.add_route(f"{base}/{{base_id:uuid}}", bases, suffix="one")
+    app.add_route(f"{base}/{{base_id:uuid}}/points", points)
+    app.add_route(f"{base}/{{base_id:uuid}}/points/{{point_id:uuid}}", points, suffix="one")
+    app.add_route(f"{prefix}/quizzes", Published(QuizQuestion, question_view))
+    app.add_route(f"{prefix}/flashcards", Published(Flashcard, card_view))

@@ -1,0 +1,63 @@
+"""Reading a request's body: strict JSON of bounded size and depth, else refused at the door."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import falcon
+from pydantic import BaseModel, ValidationError
+
+from aijobs.engine.answer.strict import NotJson, Unacceptable, loads
+from aijobs.engine.refusal import Refused
+from aijobs.engine.request import invalid
+
+M = TypeVar("M", bound=BaseModel)
+
+MAX_BYTES = 1_000_000
+
+
+def read_json(req: falcon.Request) -> Any:
+    """The body as a JSON value.
+
+    Raises Refused INVALID_REQUEST or PAYLOAD_TOO_LARGE, falcon's 415 for another content type.
+    """
+    _check_type(req)
+    raw = _read(req)
+    if not raw.strip():
+        raise Refused("INVALID_REQUEST", "The body is empty: send a JSON object.")
+    try:
+        return loads(raw.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise Refused("INVALID_REQUEST", f"The body is not UTF-8 at byte {error.start}.") from None
+    except NotJson:
+        raise Refused("INVALID_REQUEST", "The body is not JSON: check quotes and commas.") from None
+    except Unacceptable as problem:
+        raise Refused("INVALID_REQUEST", f"The body cannot be used: {problem}") from None
+
+
+def read_model(req: falcon.Request, model: type[M]) -> M:
+    """The body as a model. Raises Refused INVALID_REQUEST naming each field at fault."""
+    value = read_json(req)
+    if not isinstance(value, dict):
+        raise Refused("INVALID_REQUEST", "The body must be a JSON object.")
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        raise invalid(error) from None
+
+
+def _check_type(req: falcon.Request) -> None:
+    kind = (req.content_type or "").partition(";")[0].strip().lower()
+    if kind not in ("application/json", "") and not kind.endswith("+json"):
+        raise falcon.HTTPUnsupportedMediaType(
+            description=f"Content-Type {kind} is not supported: send application/json."
+        )
+
+
+def _read(req: falcon.Request) -> bytes:
+    if (req.content_length or 0) > MAX_BYTES:
+        raise Refused("PAYLOAD_TOO_LARGE", f"At most {MAX_BYTES} bytes.")
+    raw: bytes = req.bounded_stream.read(MAX_BYTES + 1)
+    if len(raw) > MAX_BYTES:
+        raise Refused("PAYLOAD_TOO_LARGE", f"At most {MAX_BYTES} bytes.")
+    return raw

@@ -1,0 +1,150 @@
+"""The `aijobs` command: one stack on this machine, and the chores of any other.
+
+What is wrong with the settings is said in one line each on stderr, with exit status 2.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import NoReturn, TypeVar
+
+import click
+
+from aijobs.engine.settings import Settings, SettingsError
+from aijobs.http import tokens
+from aijobs.http.embedded import env_file
+from aijobs.http.settings_table import settings_table
+from aijobs.http.version import current_version
+
+C = TypeVar("C", bound=Callable[..., None])
+
+_CANNOT = 1
+_BAD_SETTINGS = 2
+
+
+def _on_any_stack(command: C) -> C:
+    """Add `--env`, as the mapping that the environment and the file make together."""
+    return click.option(
+        "--env",
+        "environ",
+        metavar="FILE",
+        callback=_environment,
+        help="Env file of the stack to work on, as `aijobs dev` writes it; beats the environment.",
+    )(command)
+
+
+def _environment(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> Mapping[str, str]:
+    if value is None:
+        return os.environ
+    try:
+        return {**os.environ, **env_file.read(Path(value))}
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(str(error)) from None
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(current_version(), message="aijobs %(version)s")
+def main() -> None:
+    """Durable AI jobs: a user asks, a model is paid, and the answer arrives once."""
+
+
+@main.command()
+@click.option(
+    "--data",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path(".aijobs"),
+    show_default=True,
+    help="Where the stack keeps its databases, logs, secrets and env file.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8080,
+    show_default=True,
+    help="The API's port on 127.0.0.1; 0 takes a free one.",
+)
+@_on_any_stack
+def dev(data: Path, port: int, environ: Mapping[str, str]) -> None:
+    """Run everything on this machine until Ctrl-C: databases, API, workers, scheduler.
+
+    DATABASE_URL or REDIS_URL, when set, replace the embedded server.
+    """
+    from aijobs.http.embedded.stack import StartFailed, run
+
+    try:
+        run(data, port, environ, _say)
+    except SettingsError as error:
+        _refuse(error)
+    except StartFailed as error:
+        _fail(str(error))
+
+
+@main.command()
+@_on_any_stack
+def migrate(environ: Mapping[str, str]) -> None:
+    """Bring the database to the newest schema; run twice, it does nothing the second time."""
+    settings = _settings(environ)
+    from aijobs.models.migrate import run
+
+    try:
+        applied = run(settings.database_direct_url or settings.database_url)
+    except Exception as error:  # whatever the database says, all of it was rolled back
+        _fail(f"nothing was migrated: {str(error).strip()}")
+    for name in applied:
+        click.echo(f"applied {name}")
+    click.echo("the schema is up to date")
+
+
+@main.command()
+@click.option("--user", required=True, help="A UUID, or a name: each name has one UUID for ever.")
+@click.option("--role", type=click.Choice(tokens.ROLES), default="USER", show_default=True)
+@click.option(
+    "--ttl",
+    type=click.IntRange(min=1),
+    default=3600,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long the token is good for.",
+)
+@_on_any_stack
+def token(user: str, role: tokens.Role, ttl: int, environ: Mapping[str, str]) -> None:
+    """Print a JWT for a user or an admin."""
+    click.echo(tokens.issue(_settings(environ), tokens.user_id_of(user), role, ttl))
+
+
+@main.command()
+def settings() -> None:
+    """Print every setting with its kind, default and meaning."""
+    click.echo(settings_table())
+
+
+def _settings(environ: Mapping[str, str]) -> Settings:
+    try:
+        return Settings.from_env(environ)
+    except SettingsError as error:
+        _refuse(error)
+
+
+def _refuse(error: SettingsError) -> NoReturn:
+    for problem in error.problems:
+        click.echo(f"aijobs: {problem}", err=True)
+    raise SystemExit(_BAD_SETTINGS)
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):  # the terminal may be gone while the stack is being stopped
+        click.echo(line)
+
+
+def _fail(reason: str) -> NoReturn:
+    click.echo(f"aijobs: {reason}", err=True)
+    raise SystemExit(_CANNOT)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What every request passes: an id that it keeps, and a token that says whose it is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from uuid import uuid4
+
+import falcon
+import structlog
+
+from aijobs.engine.settings import Settings
+from aijobs.http.tokens import Identity, InvalidToken, verify
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+USER_PREFIXES = ("/api/ai", "/ai")
+
+
+class RequestId:
+    """X-Request-Id is echoed or made."""
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        given = req.get_header("X-Request-Id") or ""
+        request_id = given if _REQUEST_ID.fullmatch(given) else str(uuid4())
+        req.context.request_id = request_id
+        resp.set_header("X-Request-Id", request_id)
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+
+    def process_response(
+        self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool
+    ) -> None:
+        structlog.contextvars.clear_contextvars()
+
+
+class Authentication:
+    """Step 1 of every user request: a valid bearer token, else one 401 body."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        if any(req.path == p or req.path.startswith(f"{p}/") for p in USER_PREFIXES):
+            scheme, _, token = (req.auth or "").partition(" ")
+            if scheme.lower() != "bearer" or not token.strip():
+                raise InvalidToken("no bearer token")
+            req.context.identity = verify(self._settings, token.strip())
+
+
+def identity_of(req: falcon.Request) -> Identity:
+    """Who asks."""
+    identity: Identity = req.context.identity
+    return identity

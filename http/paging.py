@@ -1,0 +1,92 @@
+"""Keyset pages: an opaque cursor is the place of the last row seen; each row comes once."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from uuid import UUID
+
+import falcon
+
+from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.models.paging import Place
+
+T = TypeVar("T")
+
+DEFAULT_LIMIT = 20
+MAX_LIMIT = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Which page is asked for."""
+
+    limit: int
+    after: Place | None
+
+    def page(self, rows: list[Any], view: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+        """`{items, nextCursor}` of rows that were asked for with `limit + 1`."""
+        shown = rows[: self.limit]
+        more = len(rows) > self.limit
+        return {
+            "items": [view(row) for row in shown],
+            "nextCursor": _cursor(shown[-1]) if more else None,
+        }
+
+
+def window_of(req: falcon.Request) -> Window:
+    """The page that `limit` and `cursor` ask for. Raises Refused."""
+    return Window(_limit(req.get_param("limit")), _place(req.get_param("cursor")))
+
+
+def uuid_param(req: falcon.Request, name: str, *, required: bool = False) -> UUID | None:
+    """A UUID of the query. Raises Refused."""
+    given = req.get_param(name)
+    if given is None and not required:
+        return None
+    try:
+        return UUID(given or "")
+    except ValueError:
+        raise _refused(name, "must be a UUID") from None
+
+
+def choice_param(req: falcon.Request, name: str, choices: tuple[str, ...]) -> str | None:
+    """One of these words of the query. Raises Refused."""
+    given = req.get_param(name)
+    if given is not None and given not in choices:
+        raise _refused(name, f"must be one of {', '.join(choices)}")
+    return given
+
+
+def _limit(given: str | None) -> int:
+    if given is None:
+        return DEFAULT_LIMIT
+    if not given.isascii() or not given.isdigit() or not 1 <= int(given[:4]) <= MAX_LIMIT:
+        raise _refused("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
+    return int(given)
+
+
+def _place(cursor: str | None) -> Place | None:
+    if cursor is None:
+        return None
+    try:
+        moment, _, row_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition("|")
+        at = dt.datetime.fromisoformat(moment)
+        if at.tzinfo is None:
+            raise ValueError(moment)
+        return at, UUID(row_id)
+    except (ValueError, binascii.Error):
+        raise _refused("cursor", "must be the nextCursor of an earlier page") from None
+
+
+def _cursor(row: Any) -> str:
+    return base64.urlsafe_b64encode(f"{row.created_at.isoformat()}|{row.id}".encode()).decode()
+
+
+def _refused(field: str, message: str) -> Refused:
+    fault = FieldFault(field, message)
+    return Refused("INVALID_REQUEST", f"{field} {message}.", errors=(fault,))

@@ -1,0 +1,178 @@
+"""RFC 9457 problems: one table from code to status and sentence, and one writer.
+
+Invariant: whatever goes wrong, the answer has this body, and a sentence that holds no host, path,
+stack or text of a provider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import falcon
+import structlog
+
+from aijobs.engine.cancelling import NotCancellable
+from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.http.tokens import InvalidToken
+from aijobs.models.errors import DatabaseAway, JobAlreadyTerminal, JobNotFound
+
+MEDIA_TYPE = "application/problem+json"
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemClass:
+    """One code of the API: HTTP status, whether to try again, and its title."""
+
+    code: str
+    status: int
+    en: str
+    zh: str
+    retryable: bool = False
+
+
+_CLASSES = (
+    ProblemClass("INVALID_REQUEST", 400, "The request is not valid", "请求无效"),
+    ProblemClass("INVALID_JOB_TYPE", 400, "The job type is not known", "任务类型不存在"),
+    ProblemClass("INVALID_TARGET_TYPE", 400, "The target type does not fit", "目标类型不适用"),
+    ProblemClass("CREDENTIAL_REQUIRED", 400, "A model credential is needed", "需要模型密钥"),
+    ProblemClass("UNAUTHENTICATED", 401, "A valid token is needed", "需要有效的身份令牌"),
+    ProblemClass("FORBIDDEN", 403, "Not allowed", "没有权限"),
+    ProblemClass("NOT_FOUND", 404, "There is nothing here", "未找到"),
+    ProblemClass("JOB_NOT_FOUND", 404, "There is no such job", "任务不存在"),
+    ProblemClass("TARGET_NOT_FOUND", 404, "There is no such target", "目标不存在"),
+    ProblemClass("METHOD_NOT_ALLOWED", 405, "The method is not supported here", "不支持该方法"),
+    ProblemClass("JOB_NOT_CANCELLABLE", 409, "The job cannot be cancelled", "任务无法取消"),
+    ProblemClass("JOB_ALREADY_CANCELLED", 409, "The job is cancelled already", "任务已经取消"),
+    ProblemClass("JOB_NOT_FINISHED", 409, "The job has no result yet", "任务尚未完成"),
+    ProblemClass(
+        "IDEMPOTENCY_KEY_REUSED",
+        409,
+        "The idempotency key was used with another body",
+        "幂等键已用于其他请求",
+    ),
+    ProblemClass("DEPENDENCY_FAILED", 409, "A parent job did not succeed", "前置任务未成功"),
+    ProblemClass("PAYLOAD_TOO_LARGE", 413, "The body is too large", "请求体过大"),
+    ProblemClass(
+        "UNSUPPORTED_MEDIA_TYPE", 415, "The content type is not supported", "不支持的内容类型"
+    ),
+    ProblemClass("INTERNAL_ERROR", 500, "Something went wrong on our side", "系统内部错误", True),
+    ProblemClass(
+        "PLATFORM_UNAVAILABLE", 503, "The platform is not available", "平台暂不可用", True
+    ),
+)
+PROBLEMS = {item.code: item for item in _CLASSES}
+
+_BY_STATUS = {
+    400: "INVALID_REQUEST",
+    401: "UNAUTHENTICATED",
+    403: "FORBIDDEN",
+    404: "NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
+    413: "PAYLOAD_TOO_LARGE",
+    415: "UNSUPPORTED_MEDIA_TYPE",
+    503: "PLATFORM_UNAVAILABLE",
+}
+
+
+def speaks_chinese(req: falcon.Request) -> bool:
+    """Whether the first language of Accept-Language that we have is Chinese."""
+    wanted = sorted(
+        (part.split(";q=") for part in (req.get_header("Accept-Language") or "").split(",")),
+        key=lambda part: -_weight(part[1] if len(part) > 1 else "1"),
+    )
+    for language, *_ in wanted:
+        if language.strip().lower().startswith(("zh", "en")):
+            return language.strip().lower().startswith("zh")
+    return False
+
+
+def write_problem(
+    req: falcon.Request,
+    resp: falcon.Response,
+    code: str,
+    detail: str = "",
+    errors: tuple[FieldFault, ...] = (),
+) -> None:
+    """Make the answer a problem of this code."""
+    problem = PROBLEMS[code]
+    title = problem.zh if speaks_chinese(req) else problem.en
+    resp.status = falcon.code_to_http_status(problem.status)
+    resp.content_type = MEDIA_TYPE
+    body: dict[str, Any] = {
+        "type": f"urn:aijobs:problem:{code.lower()}",
+        "title": title,
+        "status": problem.status,
+        "detail": detail or title,
+        "code": code,
+        "retryable": problem.retryable,
+        "requestId": getattr(req.context, "request_id", None),
+    }
+    if errors:
+        body["errors"] = [{"field": fault.field, "message": fault.message} for fault in errors]
+    resp.text = resp.options.media_handlers[falcon.MEDIA_JSON]._dumps(body)
+
+
+def handle_all(app: falcon.App[Any, Any]) -> None:
+    """Every exception of a request becomes a problem."""
+    app.add_error_handler(Exception, _on_bug)
+    app.add_error_handler(falcon.HTTPError, _on_http_error)
+    app.add_error_handler(Refused, _on_refused)
+    app.add_error_handler(InvalidToken, _on_invalid_token)
+    app.add_error_handler(JobNotFound, _on_job_not_found)
+    app.add_error_handler(JobAlreadyTerminal, _on_terminal)
+    app.add_error_handler(NotCancellable, _on_not_cancellable)
+    app.add_error_handler(DatabaseAway, _on_database_away)
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
+def _on_bug(req: Any, resp: Any, error: Exception, params: Any) -> None:
+    log.error("request_failed", path=req.path, error=type(error).__name__, exc_info=error)
+    write_problem(req, resp, "INTERNAL_ERROR")
+
+
+def _on_http_error(req: Any, resp: Any, error: falcon.HTTPError, params: Any) -> None:
+    status = error.status_code
+    code = _BY_STATUS.get(status, "INVALID_REQUEST" if status < 500 else "INTERNAL_ERROR")
+    for name, value in (error.headers or {}).items() if isinstance(error.headers, dict) else ():
+        resp.set_header(name, value)
+    write_problem(req, resp, code, error.description or "")
+
+
+def _on_refused(req: Any, resp: Any, error: Refused, params: Any) -> None:
+    write_problem(req, resp, error.code, error.detail, error.errors)
+
+
+def _on_invalid_token(req: Any, resp: Any, error: InvalidToken, params: Any) -> None:
+    log.info("token_refused", reason=str(error))
+    resp.set_header("WWW-Authenticate", "Bearer")
+    write_problem(req, resp, "UNAUTHENTICATED", "Send a valid token: Authorization: Bearer <JWT>.")
+
+
+def _on_job_not_found(req: Any, resp: Any, error: JobNotFound, params: Any) -> None:
+    write_problem(req, resp, "JOB_NOT_FOUND", "No job of yours has this id.")
+
+
+def _on_terminal(req: Any, resp: Any, error: JobAlreadyTerminal, params: Any) -> None:
+    if error.status == "cancelled":
+        write_problem(req, resp, "JOB_ALREADY_CANCELLED")
+    else:
+        write_problem(req, resp, "JOB_NOT_CANCELLABLE", f"The job has {error.status}.")
+
+
+def _on_not_cancellable(req: Any, resp: Any, error: NotCancellable, params: Any) -> None:
+    write_problem(req, resp, "JOB_NOT_CANCELLABLE", "A job of this type runs to its end.")
+
+
+def _on_database_away(req: Any, resp: Any, error: DatabaseAway, params: Any) -> None:
+    log.warning("database_away", detail=str(error))
+    resp.set_header("Retry-After", "2")
+    write_problem(req, resp, "PLATFORM_UNAVAILABLE", "Try again in a moment.")

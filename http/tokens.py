@@ -1,0 +1,93 @@
+"""The JWTs of users and admins: issued by the command line, verified at the API's door.
+
+HS256 is pinned; all but a fresh token of ours with a UUID and a known role is `InvalidToken`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal, get_args
+from uuid import UUID, uuid5
+
+import jwt
+
+from aijobs.engine.settings import Settings
+
+Role = Literal["USER", "ADMIN", "SUPER_ADMIN"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+#: Names of the command line become user ids as UUIDv5 of this namespace.
+USER_NAMESPACE = UUID("5b1f0c2e-7f0a-5d57-9d0e-2a4c8b6f1e30")
+
+_ALGORITHM = "HS256"
+_CLOCK_SKEW_SECONDS = 5
+
+
+class InvalidToken(Exception):
+    """The bearer token is not one of ours. The reason is for the log, never for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks, as a verified token says."""
+
+    user_id: UUID
+    role: Role
+
+
+def issue(settings: Settings, user_id: UUID, role: Role, ttl: float) -> str:
+    """A signed token that lapses `ttl` seconds from now."""
+    now = int(time.time())
+    claims: dict[str, object] = {
+        "sub": str(user_id),
+        "role": role,
+        "iat": now,
+        "exp": int(now + ttl),
+    }
+    if settings.jwt_issuer:
+        claims["iss"] = settings.jwt_issuer
+    if settings.jwt_audience:
+        claims["aud"] = settings.jwt_audience
+    return jwt.encode(claims, settings.jwt_secret.get_secret_value(), algorithm=_ALGORITHM)
+
+
+def verify(settings: Settings, token: str) -> Identity:
+    """Who `token` speaks for. Raises InvalidToken."""
+    try:
+        claims = jwt.decode(
+            token,
+            settings.jwt_secret.get_secret_value(),
+            algorithms=[_ALGORITHM],
+            options={"require": ["exp", "sub"], "verify_aud": bool(settings.jwt_audience)},
+            issuer=settings.jwt_issuer or None,
+            audience=settings.jwt_audience or None,
+            leeway=_CLOCK_SKEW_SECONDS,
+        )
+    except (jwt.PyJWTError, ValueError) as error:  # ValueError: text that has no UTF-8 form
+        raise InvalidToken(str(error)) from None
+    return Identity(_subject(claims["sub"]), _role(claims.get("role")))
+
+
+def user_id_of(name: str) -> UUID:
+    """The id of a user of the command line: a UUID is itself, another name is its UUIDv5."""
+    try:
+        return UUID(name)
+    except ValueError:
+        return uuid5(USER_NAMESPACE, name)
+
+
+def _subject(claim: str) -> UUID:
+    try:
+        user_id = UUID(claim)
+    except ValueError:
+        raise InvalidToken("sub is no UUID") from None
+    if str(user_id) != claim.lower():  # urn:uuid:, braces, missing hyphens
+        raise InvalidToken("sub is no UUID in its usual form")
+    return user_id
+
+
+def _role(claim: object) -> Role:
+    if not isinstance(claim, str) or claim not in ROLES:
+        raise InvalidToken("role is none of ours")
+    return claim

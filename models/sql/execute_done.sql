@@ -1,0 +1,24 @@
+-- EXECUTE's checkpoint in one statement: fenced, with the call that brought the answer (call_id null: an
+-- earlier attempt's answer was read again) and the validated result.
+WITH {{checkpoint_ctes}}, finished AS (
+    UPDATE ai_usage_log usage
+    {{call_finish_set}}
+    FROM moved
+    WHERE usage.job_id = moved.id AND usage.attempt_no = moved.attempt_no
+      AND usage.call_id = %(call_id)s AND usage.state IN ('started', 'unknown')
+), saved AS (
+    INSERT INTO ai_job_result
+        (job_id, attempt_no, state, output, output_hash, snapshot_hash, result_key, submitted_by,
+         requested_count, delivered_count)
+    SELECT moved.id, moved.attempt_no, 'validated', %(output)s, %(output_hash)s, %(snapshot_hash)s,
+           moved.id || ':' || moved.attempt_no || ':' || %(output_hash)s, %(holder)s,
+           %(requested_count)s, %(delivered_count)s
+    FROM moved
+    ON CONFLICT (job_id) DO UPDATE
+    SET attempt_no = excluded.attempt_no, output = excluded.output,
+        output_hash = excluded.output_hash, snapshot_hash = excluded.snapshot_hash,
+        result_key = excluded.result_key, submitted_by = excluded.submitted_by,
+        requested_count = excluded.requested_count, delivered_count = excluded.delivered_count
+    WHERE ai_job_result.state = 'validated'
+)
+SELECT * FROM moved

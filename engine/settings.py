@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -165,12 +164,6 @@ def variable(field: str) -> str:
 def default_secrets() -> dict[str, str]:
     """The development secrets, for the embedded stack's env file."""
     return {"jwt_secret": _DEVELOPMENT_SECRET, "runtime_service_token": _DEVELOPMENT_TOKEN}
-
-
-def load_dotenv(path: Path) -> dict[str, str]:
-    """NAME=value lines of an env file written by `aijobs dev`."""
-    pairs = (line.split("=", 1) for line in path.read_text().splitlines() if "=" in line)
-    return {name.strip(): value.strip() for name, value in pairs}
 
 
 def _sentence(item: Any) -> str:

@@ -30,13 +30,17 @@ class Stopping(Exception):
 
 @dataclass(eq=False)
 class ProviderCall:
-    """The record of one call. `outcome`: received, answered, peer_closed, hung_up or stopped."""
+    """The record of one call. `outcome`: received, answered, peer_closed, hung_up or stopped.
+
+    Calls with one `client_port` came over one connection.
+    """
 
     number: int
     received_at: float
     body: dict[str, Any]
     headers: Mapping[str, str] = field(repr=False)
     path: str
+    client_port: int
     outcome: str = "received"
     peer_closed: threading.Event = field(default_factory=threading.Event, repr=False)
     ended: threading.Event = field(default_factory=threading.Event, repr=False)

@@ -81,14 +81,15 @@ class ScriptedProvider:
         if self._server.errors:
             raise self._server.errors[0]
 
-    def serve(self, sock: socket.socket, path: str, headers: Any, body: dict[str, Any]) -> bool:
+    def serve(self, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> bool:
         """Answer one call; whether the connection goes on."""
         with self._lock:
-            call = ProviderCall(len(self.calls) + 1, time.time(), body, dict(headers.items()), path)
+            call = _record(len(self.calls) + 1, handler, body)
             self.calls.append(call)
             behave = self._queue.popleft() if self._queue else self._default
         self._note(call)
-        exchange = Exchange(call, sock, lambda: self._text(call), self._server.stopping.is_set)
+        is_stopping = self._server.stopping.is_set
+        exchange = Exchange(call, handler.connection, lambda: self._text(call), is_stopping)
         keeps = _behave(behave, exchange)
         self._note(call)
         call.ended.set()
@@ -103,6 +104,17 @@ class ScriptedProvider:
     def _note(self, call: ProviderCall) -> None:
         if self._journal is not None:
             self._journal.write(call)
+
+
+def _record(number: int, handler: BaseHTTPRequestHandler, body: dict[str, Any]) -> ProviderCall:
+    return ProviderCall(
+        number=number,
+        received_at=time.time(),
+        body=body,
+        headers=dict(handler.headers.items()),
+        path=handler.path,
+        client_port=handler.client_address[1],
+    )
 
 
 def _behave(behave: Behaviour, exchange: Exchange) -> bool:
@@ -178,7 +190,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_error(404)
             return
         provider = self.server.provider
-        goes_on = provider.serve(self.connection, self.path, self.headers, json.loads(data))
+        goes_on = provider.serve(self, json.loads(data))
         self.close_connection = self.close_connection or not goes_on
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -1,0 +1,10 @@
+"""Reading a model's answer: from the wire's text to a value that may be stored, or a fault."""
+
+from __future__ import annotations
+
+from aijobs.engine.answer.canonical import output_hash
+from aijobs.engine.answer.params import AnswerParams
+from aijobs.engine.answer.read import ReadAnswer, read_answer
+from aijobs.engine.answer.validate import validate_output
+
+__all__ = ["AnswerParams", "ReadAnswer", "output_hash", "read_answer", "validate_output"]

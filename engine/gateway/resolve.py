@@ -1,0 +1,73 @@
+"""Host names to addresses, within a time and under a cut, which getaddrinfo knows nothing of.
+
+Invariant: the look-up runs in a thread of its own that nobody has to wait for.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import queue
+import socket
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from aijobs.engine.gateway.call import Call
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One place to connect to."""
+
+    family: socket.AddressFamily
+    sockaddr: tuple[Any, ...]
+
+    @property
+    def is_public(self) -> bool:
+        """Whether it belongs to the open internet: not loopback, private, link-local."""
+        return is_public(str(self.sockaddr[0]))
+
+
+def is_public(host: str) -> bool:
+    """Whether a numeric address belongs to the open internet."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
+    return (inner or address).is_global and not address.is_multicast
+
+
+def resolve(host: str, port: int, call: Call, seconds: float) -> list[Address]:
+    """The addresses of `host`, in the order to try.
+
+    Raises OSError when there are none, TimeoutError after `seconds`, CallCut when the call was cut.
+    """
+    answers: queue.SimpleQueue[list[Address] | Exception | None] = queue.SimpleQueue()
+    asking = threading.Thread(
+        target=_look_up, args=(host, port, answers), name="gateway-dns", daemon=True
+    )
+    with call.cut.attached(lambda: answers.put(None)):
+        _start(asking)
+        try:
+            answer = answers.get(timeout=call.seconds(seconds))
+        except queue.Empty:
+            raise TimeoutError("the host name was not resolved in time") from None
+    if answer is None:
+        call.cut.check()
+    if isinstance(answer, list):
+        return answer
+    raise OSError(str(answer))
+
+
+def _start(thread: threading.Thread) -> None:
+    try:
+        thread.start()
+    except RuntimeError as error:
+        raise OSError("no thread for the look-up") from error
+
+
+def _look_up(host: str, port: int, answers: queue.SimpleQueue[Any]) -> None:
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        answers.put(error)
+    else:
+        answers.put([Address(family, sockaddr) for family, _, _, _, sockaddr in found])

@@ -1,8 +1,8 @@
 """One bell per queue: rung by a Redis channel, by an acknowledgement, or when a connection comes
 back.
 
-Invariant: a ring between a look and the wait after it is not lost, since a bell is cleared before
-the look.
+Invariant: a ring between a look and the wait after it is not lost, since a bell is silenced
+before the look.
 """
 
 from __future__ import annotations
@@ -45,8 +45,11 @@ class Bells:
         for bell in list(self._bells.values()):
             bell.set()
 
-    def clear(self, queue_name: str) -> None:
+    def take(self, queue_name: str) -> bool:
+        """Whether the bell has rung since the last time; it is silent then."""
+        rung = self._bells[queue_name].is_set()
         self._bells[queue_name].clear()
+        return rung
 
     def wait(self, queue_name: str, seconds: float) -> None:
         """Until the bell rings, `seconds` at most; hardly at all once closed."""

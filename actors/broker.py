@@ -4,8 +4,11 @@ Invariant: a message is a hint. Losing, doubling or delaying one is repaired fro
 no fault of Redis is an error of a job, and none may stop a consumer for good.
 """
 
+# mypy: disable-error-code=no-untyped-call
+
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -96,19 +99,19 @@ class WakingBroker(RedisBroker):
         pipe.rpush(queue, message.message_id)
 
 
-class WokenConsumer(_RedisConsumer):  # type: ignore[misc]
+class WokenConsumer(_RedisConsumer):
     """Waits for a bell where the stock consumer sleeps; survives garbage and every Redis error."""
 
     broker: WakingBroker
 
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._look_at = 0.0
+
     def __next__(self) -> MessageProxy | None:
+        """The next message in hand or in Redis; None after a wait for the bell."""
         try:
-            message = self._cached()
-            if message is None and self.outstanding_message_count < self.prefetch:
-                self.broker.bells.clear(self.queue_name)
-                wanted = self.prefetch - self.outstanding_message_count
-                self.message_cache = self.broker.do_fetch(self.queue_name, wanted)
-                message = self._cached()
+            message = self._cached() or self._fetched()
         except redis.RedisError as error:
             raise ConnectionClosed(error) from None
         if message is None:
@@ -139,6 +142,19 @@ class WokenConsumer(_RedisConsumer):  # type: ignore[misc]
         except redis.RedisError as error:
             raise ConnectionClosed(error) from None
 
+    def _fetched(self) -> MessageProxy | None:
+        """A look into Redis when the bell has rung, or none has for long: rings can be lost."""
+        if self.broker.bells.take(self.queue_name):
+            self._look_at = 0.0
+        room = self.prefetch - self.outstanding_message_count
+        if room <= 0 or time.monotonic() < self._look_at:
+            return None
+        self._look_at = time.monotonic() + IDLE_SECONDS
+        self.message_cache = self.broker.do_fetch(self.queue_name, room)
+        if len(self.message_cache) == room:
+            self.broker.bells.ring(self.queue_name)  # there may be more
+        return self._cached()
+
     def _cached(self) -> MessageProxy | None:
         while self.message_cache:
             data = self.message_cache.pop(0)
@@ -164,8 +180,5 @@ class WokenConsumer(_RedisConsumer):  # type: ignore[misc]
 
     def _patience(self) -> float:
         """Seconds to wait for a bell: delayed messages in hand are looked at every second."""
-        return (
-            1.0
-            if self.queued_message_ids and self.queue_name != q_name(self.queue_name)
-            else IDLE_SECONDS
-        )
+        delayed = self.queue_name != q_name(self.queue_name)
+        return 1.0 if delayed and self.queued_message_ids else IDLE_SECONDS

@@ -46,7 +46,7 @@ class Passes:
             self._run(item)
 
     def run_overdue(self) -> None:
-        """Run the passes that have missed two intervals: whoever should have started them is away."""
+        """Run the passes that have missed two intervals: whoever starts them is away."""
         for interval in {item.interval_seconds for item in self._passes}:
             same = [item for item in self._passes if item.interval_seconds == interval]
             late = maintenance.overdue([item.name for item in same], 2 * interval)

@@ -68,7 +68,8 @@ class Reaper:
         return True
 
     def _decide(self, job_id: UUID, status: str) -> None:
-        """Cancel first, then another try, then the end."""
+        """Cancel first, then another try, then the end; a locked row waits for the next pass."""
+        db.rows("SET LOCAL lock_timeout = '2s'")
         if status != "expired":
             try:
                 confirm_cancel_lapsed(job_id, grace_seconds=self._grace)

@@ -40,7 +40,7 @@ class Attempt:
         return time.monotonic() < self.stage_deadline
 
     def may_insist(self) -> bool:
-        """Whether a write may be tried again on a lost connection: until the lease is known lost."""
+        """Whether a write may be tried again on a lost connection: until the lease is lost."""
         return self.cut.reason is not CutReason.LEASE_LOST
 
 

@@ -72,7 +72,7 @@ def close(attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:
 
 
 def keep(engine: Engine, attempt: Attempt, exchange: Exchange, validated: Validated) -> None:
-    """Commit the validated answer with its call. A lost lease still completes the call's own row."""
+    """Commit the validated answer with its call; a lost lease still completes the call's row."""
     try:
         finish_with_result(
             attempt.lease,

@@ -12,7 +12,7 @@ from aijobs.engine.signals import Signals
 from aijobs.http import health
 from aijobs.http.jobs import Jobs
 from aijobs.http.knowledge_bases import KnowledgeBases, KnowledgePoints
-from aijobs.http.middleware import USER_PREFIXES, Authentication, RequestId
+from aijobs.http.middleware import USER_PREFIXES, Authentication, CleanQuery, RequestId
 from aijobs.http.problems import handle_all
 from aijobs.http.published import Published
 from aijobs.http.views import card_view, question_view
@@ -21,7 +21,8 @@ from aijobs.models.tables import Flashcard, QuizQuestion
 
 def create_app(engine: Engine, client: redis.Redis) -> falcon.App[Any, Any]:
     """The WSGI application."""
-    app = falcon.App(middleware=[RequestId(), Authentication(engine.settings)])
+    passed: list[Any] = [RequestId(), CleanQuery(), Authentication(engine.settings)]
+    app = falcon.App(middleware=passed)
     app.req_options.strip_url_path_trailing_slash = True
     handle_all(app)
     health.add_routes(app, client)

@@ -9,9 +9,11 @@ from uuid import uuid4
 import falcon
 import structlog
 
+from aijobs.engine.refusal import Refused
 from aijobs.engine.settings import Settings
 from aijobs.http.tokens import Identity, InvalidToken, verify
 
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 USER_PREFIXES = ("/api/ai", "/ai")
 
@@ -30,6 +32,17 @@ class RequestId:
         self, req: falcon.Request, resp: falcon.Response, resource: Any, succeeded: bool
     ) -> None:
         structlog.contextvars.clear_contextvars()
+
+
+class CleanQuery:
+    """Text that no database can store is refused at the door: U+0000 and lone surrogates."""
+
+    def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
+        for name, value in req.params.items():
+            if _UNSTORABLE.search(f"{name}{value}"):
+                raise Refused("INVALID_REQUEST", "A query parameter holds U+0000: remove it.")
+        if _UNSTORABLE.search(req.path):
+            raise Refused("NOT_FOUND", "A path never holds U+0000.")
 
 
 class Authentication:

@@ -6,6 +6,7 @@ stack or text of a provider.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,7 +113,7 @@ def write_problem(
     }
     if errors:
         body["errors"] = [{"field": fault.field, "message": fault.message} for fault in errors]
-    resp.text = resp.options.media_handlers[falcon.MEDIA_JSON]._dumps(body)
+    resp.text = json.dumps(body, ensure_ascii=False)
 
 
 def handle_all(app: falcon.App[Any, Any]) -> None:

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import psycopg2
-from peewee import InterfaceError, OperationalError
+from peewee import DatabaseError, InterfaceError, OperationalError
 from playhouse.pool import MaxConnectionsExceeded, PooledPostgresqlDatabase
 
 from aijobs.models.errors import DatabaseAway
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 _CLASHES = ("40P01", "40001")  # deadlock, serialization failure
 _CLASH_TRIES = 10
-_TOO_MANY_CONNECTIONS = "53300"
+_CONNECTION_ENDED = ("53300", "25P03")  # too many connections, idle in transaction too long
 _LOST_PAUSE_SECONDS = 0.1
 _POOL_WAIT_SECONDS = 60
 
@@ -187,7 +187,7 @@ def _once(name: str, work: Callable[[], T]) -> T:
             probe(f"{name}.before_commit")
             _pool().commit()
         except BaseException:
-            with suppress(OperationalError, InterfaceError):
+            with suppress(DatabaseError, InterfaceError):
                 _pool().rollback()
             raise
     probe(f"{name}.after_commit")
@@ -225,11 +225,11 @@ def _insist(once: Callable[[], T], patient: Callable[[], bool]) -> T:
     while True:
         try:
             return once()
-        except (OperationalError, InterfaceError) as error:
+        except (DatabaseError, InterfaceError) as error:
             code = sql_state(error)
             if code in _CLASHES and clashes < _CLASH_TRIES:
                 clashes += 1
-            elif not _is_loss(code):
+            elif not _is_loss(error, code):
                 raise
             else:
                 losses += 1
@@ -244,5 +244,8 @@ def sql_state(error: Exception) -> str | None:
     return getattr(error.args[0] if error.args else None, "pgcode", None)
 
 
-def _is_loss(code: str | None) -> bool:
-    return code is None or code[:2] == "08" or code[:4] == "57P0" or code == _TOO_MANY_CONNECTIONS
+def _is_loss(error: Exception, code: str | None) -> bool:
+    """Whether the connection, not the statement, is at fault."""
+    if code is None:  # libpq's own words; a statement at fault has a state or another class
+        return type(error) in (OperationalError, InterfaceError, DatabaseError)
+    return code[:2] == "08" or code[:4] == "57P0" or code in _CONNECTION_ENDED

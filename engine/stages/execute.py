@@ -60,7 +60,7 @@ def _follow_up(
     exchange: Exchange,
     fault: JobFault,
 ) -> tuple[ChatRequest, int]:
-    """The next request of the conversation and the repair rounds used; raises the fault if final."""
+    """The next request of the conversation and the repair rounds used; raises a final fault."""
     request, repairs = asked
     log.info("answer_refused", error_code=fault.code, repairs=repairs)
     if fault.code == "OUTPUT_TRUNCATED" and request.max_tokens == resolved.request.max_tokens:

@@ -107,14 +107,17 @@ def release_for_retry(
 def hand_back(lease: Lease, *, cause: str, delay_seconds: float, patient: Patience) -> AiJob:
     """Edge 8: through no fault of the job, so no retry is counted and all checkpoints stay.
 
-    `cause`: shutdown, circuit, budget, infrastructure or version. Raises IllegalTransition when a
-    cancel is requested.
+    `cause`: shutdown, circuit, budget, infrastructure or version; only shutdowns are counted, since
+    they are free of charge up to a number. Raises IllegalTransition when a cancel is requested.
     """
     return take(
         "hand_back",
         lease.job_id,
         condition="job.cancel_requested_at IS NULL",
-        changes=f"{LEASE_CLEARED}, {DISPATCHED}, hand_back_count = job.hand_back_count + 1",
+        changes=(
+            f"{LEASE_CLEARED}, {DISPATCHED}, hand_back_count = job.hand_back_count "
+            "+ (%(cause)s = 'hand_back:shutdown')::int"
+        ),
         cause=f"hand_back:{cause}",
         actor=lease.holder,
         lease=lease,

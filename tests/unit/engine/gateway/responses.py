@@ -27,10 +27,15 @@ class Pieces(httpx.SyncByteStream):
         yield from self._pieces
 
 
-def read(*pieces: bytes, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
-    """What the gateway makes of a body."""
+def read(*pieces: bytes, headers: Mapping[str, str] | None = None) -> Reply:
+    """What the gateway makes of a body that arrives in these pieces."""
+    return read_from(pieces, headers)
+
+
+def read_from(pieces: Iterable[bytes], headers: Mapping[str, str] | None = None) -> Reply:
+    """The same, of pieces that are made one by one."""
     framed = {"transfer-encoding": "chunked"} if headers is None else headers
-    response = httpx.Response(status, headers=framed, stream=Pieces(pieces))
+    response = httpx.Response(200, headers=framed, stream=Pieces(pieces))
     return read_reply(response, ROUTE, Call(Cut(time.monotonic() + 60)))
 
 

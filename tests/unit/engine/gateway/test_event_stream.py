@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,7 +35,7 @@ def test_comments_blank_lines_and_all_three_line_ends() -> None:
 @given(st.lists(st.integers(0, len(STREAM)), max_size=40))
 def test_the_borders_of_network_reads_do_not_show(cuts: list[int]) -> None:
     borders = [0, *sorted(cuts), len(STREAM)]
-    assert events(*(STREAM[a:b] for a, b in zip(borders, borders[1:], strict=False))) == EVENTS
+    assert events(*(STREAM[a:b] for a, b in pairwise(borders))) == EVENTS
 
 
 def test_other_separators_of_unicode_are_text() -> None:

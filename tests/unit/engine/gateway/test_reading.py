@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from aijobs.engine.chat import Reply, TokenUsage
 from aijobs.engine.errors import ProviderFault
 from aijobs.engine.gateway.body import MAX_BODY_BYTES
 from aijobs.engine.gateway.faults import AnsweredFault
-from tests.unit.engine.gateway.responses import chunk, document, read
+from tests.unit.engine.gateway.responses import chunk, document, read, read_from
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3}
 COUNTED = TokenUsage(input=7, cached=None, output=3, reasoning=None)
@@ -44,7 +45,7 @@ def test_a_stream_with_the_usage_on_its_last_content_chunk() -> None:
 
 
 def test_a_stream_with_the_usage_in_a_chunk_of_its_own() -> None:
-    usage = b'data: {"model": "m", "choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\n'
+    usage = b'data: {"choices": [], "usage": {"prompt_tokens": 7, "completion_tokens": 3}}\n\n'
     assert read(chunk({"content": '{"a": 1}'}), chunk({}, "stop", usage=None), usage, DONE) == REPLY
 
 
@@ -62,7 +63,7 @@ def test_one_document_after_blank_lines() -> None:
 def test_the_borders_of_network_reads_do_not_matter(cuts: list[int]) -> None:
     body = b"".join(WHOLE)
     borders = [0, *sorted(cuts), len(body)]
-    assert read(*(body[a:b] for a, b in zip(borders, borders[1:], strict=False))) == REPLY
+    assert read(*(body[a:b] for a, b in pairwise(borders))) == REPLY
 
 
 def test_events_without_blank_lines_between_them() -> None:
@@ -248,7 +249,8 @@ def test_half_a_document_in_a_body_without_a_length_is_a_time_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoding", "pack"), [("gzip", gzip.compress), ("x-gzip", gzip.compress), ("deflate", zlib.compress)]
+    ("encoding", "pack"),
+    [("gzip", gzip.compress), ("x-gzip", gzip.compress), ("deflate", zlib.compress)],
 )
 def test_a_compressed_body(encoding: str, pack: Callable[[bytes], bytes]) -> None:
     packed = pack(document({"content": "x" * 200_000}))
@@ -272,22 +274,23 @@ def test_a_body_of_4_mb_is_read_and_a_larger_one_is_not() -> None:
 
 
 def test_an_answer_that_is_there_survives_a_connection_that_ends_after_it() -> None:
-    def pieces() -> Any:
+    def pieces() -> Iterator[bytes]:
         yield chunk({"content": "x"}, "stop", usage=USAGE)
         raise ConnectionResetError
 
-    reply = read(*_lazily(pieces()))
+    reply = read_from(pieces())
     assert (reply.text, reply.usage) == ("x", COUNTED)
 
 
+NAMES = (
+    "choices message delta content error code type usage finish_reason model index text refusal "
+    "prompt_tokens completion_tokens prompt_tokens_details tool_calls detail"
+)
+names = st.sampled_from(NAMES.split())
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=4),
     max_leaves=20,
-)
-names = st.sampled_from(
-    "choices message delta content error code type usage finish_reason model index text refusal "
-    "prompt_tokens completion_tokens prompt_tokens_details tool_calls detail".split()
 )
 
 

@@ -14,6 +14,8 @@ from typing import Any
 
 from aijobs.engine.gateway.call import Call
 
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -31,8 +33,16 @@ class Address:
 def is_public(host: str) -> bool:
     """Whether a numeric address belongs to the open internet."""
     address = ipaddress.ip_address(host.partition("%")[0])
-    inner = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
-    return (inner or address).is_global and not address.is_multicast
+    if isinstance(address, ipaddress.IPv6Address):
+        address = _carried(address) or address
+    return address.is_global and not address.is_multicast
+
+
+def _carried(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    """The IPv4 address behind one that a gateway translates."""
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address.ipv4_mapped or address.sixtofour
 
 
 def resolve(host: str, port: int, call: Call, seconds: float) -> list[Address]:

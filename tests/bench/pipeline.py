@@ -26,7 +26,7 @@ from aijobs.engine.signals import Signals
 from aijobs.models import migrate
 from tests.eventually import eventually
 from tests.servers import OwnPostgres, OwnValkey
-from tests.world import World, settings_for, world
+from tests.world import settings_for, world
 
 LATENCIES = 40
 PROCESSES = {"ai-interactive": (2, 8), "system": (1, 4)}

@@ -7,7 +7,7 @@ import pytest
 from aijobs.engine.gateway.resolve import is_public
 
 
-@pytest.mark.parametrize("host", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111"])
+@pytest.mark.parametrize("host", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "64:ff9b::808:808"])
 def test_public(host: str) -> None:
     assert is_public(host)
 

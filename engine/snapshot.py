@@ -8,6 +8,8 @@ a person.
 from __future__ import annotations
 
 import datetime as dt
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -17,9 +19,12 @@ from pydantic import BaseModel
 from aijobs.engine.answer import output_hash
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import SnapshotFault
+from aijobs.engine.redaction import redact
 from aijobs.models import learner
+from aijobs.models.tables import LearnerProfile
 
-REDACTION_VERSION = "0"  # nothing free-text of the learner is in these snapshots yet
+ANSWER_PARAMETER = "answerText"
+MATERIAL = "material"
 _NEVER_SEEN_DAYS = 365.0
 _UNKNOWN_ERROR_RATE = 0.5
 
@@ -53,34 +58,115 @@ class PointsNotFound(Exception):
 
 
 def build(
-    definition: JobDefinition, source: Source, params: BaseModel, *, budget_bytes: int
+    definition: JobDefinition,
+    source: Source,
+    params: BaseModel,
+    *,
+    budget_bytes: int,
 ) -> Snapshot:
     """Build a snapshot on the thread's open connection.
 
-    Raises SnapshotFault when the target is gone or empty, PointsNotFound for unknown points.
+    Raises SnapshotFault when the target is gone or there is nothing in it, PointsNotFound for
+    chosen points that are not in it.
     """
-    base = learner.base_of(source.target_id, source.user_id)
-    if base is None:
-        raise SnapshotFault(f"{source.target_type} {source.target_id} does not exist")
-    points = _chosen(learner.source_points(base.id, source.user_id), params)
+    target = _target(source, budget_bytes)
+    points = _chosen(target.items, params)
     if not points:
-        raise SnapshotFault(f"knowledge base {base.id} has no points")
+        raise SnapshotFault(f"{source.target_type} {source.target_id} has nothing to work on")
     kept, cut = _within_budget(points, budget_bytes)
+    profile = learner.profile_of(source.user_id)
+    names = (profile.display_name,) if profile is not None and profile.display_name else ()
+    parameters = params.model_dump(mode="json", by_alias=True, exclude_none=True)
+    if ANSWER_PARAMETER in parameters:
+        parameters[ANSWER_PARAMETER] = redact(parameters[ANSWER_PARAMETER], names=names)
     content = {
-        "profile": _profile(source.user_id),
-        "target": {"type": source.target_type, "id": str(base.id), "title": base.title},
+        "profile": _profile(profile),
+        "target": {
+            "type": source.target_type,
+            "id": str(source.target_id),
+            "title": target.title,
+        },
         "items": [_item(ref, point) for ref, point in kept],
-        "statistics": [_statistics(ref, point) for ref, point in kept],
-        "parameters": params.model_dump(mode="json", by_alias=True, exclude_none=True),
-        "answer_text": None,
+        "statistics": [_statistics(ref, point) for ref, point in kept if is_point(point)],
+        "parameters": parameters,
+        "answer_text": parameters.get(ANSWER_PARAMETER),
         "cuts": [{"id": str(point["id"]), "title": point["title"]} for point in cut],
     }
     return Snapshot(content, output_hash(content))
 
 
+def has_answer(definition: JobDefinition) -> bool:
+    """Whether requests of this type bring a learner's own text."""
+    return "answer_text" in definition.parameters.model_fields
+
+
 def refs_of(content: dict[str, Any]) -> Refs:
     """Which knowledge point each ref of a snapshot stands for."""
-    return {item["ref"]: UUID(item["id"]) for item in content["items"]}
+    return {item["ref"]: UUID(item["id"]) for item in content["items"] if is_point(item)}
+
+
+def is_point(item: dict[str, Any]) -> bool:
+    """Whether a source item is a knowledge point (a material is none)."""
+    return item.get("kind") != MATERIAL
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    title: str
+    items: list[dict[str, Any]]
+
+
+def _target(source: Source, budget_bytes: int) -> _Target:
+    """The target's title and source items. Raises SnapshotFault when it is gone."""
+    found = _TARGETS[source.target_type](source, budget_bytes)
+    if found is None:
+        raise SnapshotFault(f"{source.target_type} {source.target_id} does not exist")
+    return found
+
+
+def _of_base(source: Source, _budget: int) -> _Target | None:
+    base = learner.base_of(source.target_id, source.user_id)
+    if base is None:
+        return None
+    return _Target(base.title, learner.source_points(source.user_id, base_id=base.id))
+
+
+def _of_user(source: Source, _budget: int) -> _Target | None:
+    if source.target_id != source.user_id:
+        return None
+    return _Target("all knowledge bases", learner.source_points(source.user_id))
+
+
+def _of_point(source: Source, _budget: int) -> _Target | None:
+    points = learner.source_points(source.user_id, point_id=source.target_id)
+    return _Target(points[0]["title"], points) if points else None
+
+
+def _of_material(source: Source, budget_bytes: int) -> _Target | None:
+    """The material's text, cut to half of the budget, then the points of its knowledge base."""
+    material = learner.material_of(source.target_id, source.user_id)
+    if material is None:
+        return None
+    room = budget_bytes // 2
+    text = {
+        "id": material.id,
+        "kind": MATERIAL,
+        "title": material.title,
+        "body": material.body.encode()[:room].decode(errors="ignore"),
+        "tags": [],
+        "position": 0,
+    }
+    base_id = material.knowledge_base_id
+    points = [] if base_id is None else learner.source_points(source.user_id, base_id=base_id)
+    return _Target(material.title, [text, *points])
+
+
+_TARGETS: dict[str, Callable[[Source, int], _Target | None]] = {
+    "knowledge_base": _of_base,
+    "user": _of_user,
+    "knowledge_point": _of_point,
+    "material": _of_material,
+}
 
 
 def _chosen(points: list[dict[str, Any]], params: BaseModel) -> list[dict[str, Any]]:
@@ -115,7 +201,9 @@ def _size(point: dict[str, Any]) -> int:
 
 
 def _need(point: dict[str, Any]) -> float:
-    """How much a point wants study: days since it was seen x its error rate."""
+    """How much a point wants study: days since it was seen x its error rate. A material stays."""
+    if not is_point(point):
+        return math.inf
     seen: dt.datetime | None = point["last_seen"]
     days = (
         _NEVER_SEEN_DAYS
@@ -126,8 +214,7 @@ def _need(point: dict[str, Any]) -> float:
     return days * (_UNKNOWN_ERROR_RATE if accuracy is None else 1.0 - float(accuracy))
 
 
-def _profile(user_id: UUID) -> dict[str, Any]:
-    profile = learner.profile_of(user_id)
+def _profile(profile: LearnerProfile | None) -> dict[str, Any]:
     if profile is None:
         return {"goals": None, "level": None, "locale": None, "preferences": {}}
     return {
@@ -145,6 +232,7 @@ def _item(ref: str, point: dict[str, Any]) -> dict[str, Any]:
         "title": point["title"],
         "body": point["body"],
         "tags": point["tags"],
+        **({} if is_point(point) else {"kind": MATERIAL}),
     }
 
 

@@ -19,17 +19,18 @@ from aijobs.engine.engine import Engine
 from aijobs.engine.errors import SnapshotFault
 from aijobs.engine.exchange import prompt_bound
 from aijobs.engine.prompting import render
+from aijobs.engine.redaction import REDACTION_VERSION
 from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.registry import UnknownJobType
 from aijobs.engine.request import JobRequest, body_hash, invalid, parse
-from aijobs.engine.snapshot import REDACTION_VERSION, PointsNotFound, Snapshot, Source, build
+from aijobs.engine.snapshot import ANSWER_PARAMETER, PointsNotFound, Snapshot, Source, build
 from aijobs.models import database as db
 from aijobs.models import jobs, learner
 from aijobs.models.lifecycle import NewJob, create, find_by_key
 from aijobs.models.tables import AiJob
 from aijobs.models.transitions import TERMINAL
 
-_PRIVATE = frozenset({"answerText"})  # kept in ai_job_input, not in params
+_PRIVATE = frozenset({ANSWER_PARAMETER})  # kept in ai_job_input, not in params
 
 
 @dataclass(slots=True)

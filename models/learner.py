@@ -14,7 +14,11 @@ from psycopg2.extras import Json
 
 from aijobs.models import database as db
 from aijobs.models.paging import Place, newest_first
-from aijobs.models.tables import KnowledgeBase, KnowledgePoint, LearnerProfile
+from aijobs.models.sql import load
+from aijobs.models.tables import KnowledgeBase, KnowledgePoint, LearnerProfile, Material
+
+#: More points than a snapshot's size budget ever holds.
+SOURCE_LIMIT = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +155,22 @@ def profile_of(user_id: UUID) -> LearnerProfile | None:
     return LearnerProfile.get_or_none(LearnerProfile.user_id == user_id)
 
 
-def source_points(base_id: UUID, user_id: UUID) -> list[dict[str, Any]]:
-    """The points of a knowledge base with the user's study statistics of each, in position order.
+def material_of(material_id: UUID, user_id: UUID) -> Material | None:
+    """The user's material, or None."""
+    return Material.get_or_none((Material.id == material_id) & (Material.user_id == user_id))
+
+
+def source_points(
+    user_id: UUID, *, base_id: UUID | None = None, point_id: UUID | None = None
+) -> list[dict[str, Any]]:
+    """The user's points (of one knowledge base, or one point) with the study statistics of each, by
+    knowledge base and position; the SOURCE_LIMIT most recently studied ones of very many.
 
     Keys: id, title, body, tags, position, attempts, accuracy (0-1 or None), last_seen (aware
     datetime or None), mean_duration_ms (None when never timed).
     """
-    return db.rows(_SOURCES, {"base": base_id, "user_id": user_id})
+    params = {"user_id": user_id, "base": base_id, "point": point_id, "limit": SOURCE_LIMIT}
+    return db.rows(load("source_points"), params)
 
 
 _OWNED = {
@@ -176,24 +189,4 @@ SELECT (item->>'id')::uuid, %(base)s, item->>'title', item->>'body', item->'tags
     SELECT coalesce(max(position), 0) FROM knowledge_point WHERE knowledge_base_id = %(base)s)
 FROM jsonb_array_elements(%(items)s) WITH ORDINALITY AS list (item, place)
 ON CONFLICT (id) DO NOTHING
-"""
-
-_SOURCES = """
-SELECT point.id, point.title, point.body, point.tags, point.position,
-       coalesce(study.attempts, 0) AS attempts, study.accuracy, study.last_seen,
-       study.mean_duration_ms
-FROM knowledge_point point
-LEFT JOIN (
-    SELECT knowledge_point_id,
-           count(*) FILTER (WHERE correct IS NOT NULL OR score IS NOT NULL) AS attempts,
-           avg(coalesce(score, correct::int)) AS accuracy,
-           max(at) AS last_seen,
-           avg(duration_ms)::float AS mean_duration_ms
-    FROM study_record
-    WHERE user_id = %(user_id)s AND knowledge_point_id IN (
-        SELECT id FROM knowledge_point WHERE knowledge_base_id = %(base)s)
-    GROUP BY knowledge_point_id
-) study ON study.knowledge_point_id = point.id
-WHERE point.knowledge_base_id = %(base)s
-ORDER BY point.position, point.id
 """

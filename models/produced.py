@@ -13,6 +13,14 @@ from aijobs.models.results import Artifact
 _QUERIES = {
     kind: f"SELECT id, content, state, published_id FROM {kind} WHERE id = ANY (%(ids)s)"
     for kind in ("quiz_question_candidate", "flashcard_candidate")
+} | {
+    kind: f"SELECT id, {columns} FROM {kind} WHERE id = ANY (%(ids)s)"
+    for kind, columns in {
+        "ai_learning_analysis": "summary, mastery, confidence",
+        "weak_point_candidate": "topic, severity, evidence, knowledge_point_id::text",
+        "next_action_recommendation": "title, priority, minutes, reason, knowledge_point_id::text",
+        "recall_evaluation": "kind, score, clarity, missing, feedback",
+    }.items()
 }
 
 
@@ -27,6 +35,9 @@ def rows_of(artifacts: Sequence[Artifact]) -> dict[UUID, dict[str, Any]]:
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A candidate's content with its state; any other row as it is."""
+    if "content" not in row:
+        return row
     published_id = row["published_id"]
     return {
         **row["content"],

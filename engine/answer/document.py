@@ -29,6 +29,7 @@ _BEFORE_A_PART = re.compile(r"[\"'”]\s*[:：]\s*\Z|[\"'”\]}\d]\s*[,，]\s*\Z
 _AFTER_A_PART = re.compile(r"\s*[,:\"'“]")
 _NOTHING = re.compile(r"\s*(?:(?:```|~~~)\w*\s*)?")
 _MAX_TAGS = 50
+_MAX_PHRASES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def _cut(text: str, tags: list[re.Match[str]]) -> str:
 def _scan(text: str) -> tuple[list[Document], int | None]:
     """(documents that parse, start of the first that does not)."""
     documents: list[Document] = []
-    position = 0
+    position = phrases = 0
     while opener := _OPENER.search(text, position):
         start = opener.start()
         document = _document_at(text, start)
@@ -144,6 +145,9 @@ def _scan(text: str) -> tuple[list[Document], int | None]:
             return documents, start
         else:
             position = start + 1
+            phrases += 1
+            if phrases > _MAX_PHRASES:
+                raise NotJson("There is more prose than JSON in the answer.")
     return documents, None
 
 

@@ -14,15 +14,18 @@ import json_repair
 from aijobs.engine.answer.proof import is_proved
 from aijobs.engine.answer.strict import MAX_DEPTH, NotJson, Unacceptable, check_text
 
-_MAX_CHARACTERS = 200_000
+#: json-repair looks far ahead from every bracket: more than any output has of either costs minutes.
+_MAX_CHARACTERS = 60_000
+_MAX_BRACKETS = 1_000
 #: Full-width separators between tokens, one for one, so that offsets stay.
 _FULL_WIDTH = re.compile(r"(?<=[\"”\]}\d])(\s*)([，：])(?=\s*[\"“\[{\dtfn-])")
+_BRACKET = re.compile(r"[\[{(]")
 _ASCII = {"，": ",", "：": ":"}
 
 
 def rebuild(text: str) -> Any:
     """The value of `text`. Raises NotJson when none is proved, Unacceptable."""
-    if len(text) > _MAX_CHARACTERS:
+    if len(text) > _MAX_CHARACTERS or len(_BRACKET.findall(text)) > _MAX_BRACKETS:
         raise NotJson("The JSON is not valid.")
     if _deepest(text) > MAX_DEPTH:
         raise Unacceptable("The JSON is nested too deeply.")

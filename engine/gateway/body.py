@@ -18,7 +18,7 @@ from aijobs.engine.gateway.faults import NETWORK_ERRORS
 MAX_BODY_BYTES = 4 * 1024 * 1024
 _MAX_ERROR_BYTES = 64 * 1024
 _STEP_BYTES = 64 * 1024
-_ERROR_SECONDS = 2.0
+_ERROR_SECONDS = 1.0
 _AUTODETECT = zlib.MAX_WBITS | 32
 
 

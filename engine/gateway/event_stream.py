@@ -45,6 +45,8 @@ class EventStream:
         yield from self._dispatch()
 
     def _lines(self, piece: bytes) -> Iterator[bytes]:
+        if not piece:
+            return
         if self._after_return and piece.startswith(b"\n"):
             piece = piece[1:]
         self._after_return = piece.endswith(b"\r")

@@ -21,7 +21,7 @@ from aijobs.engine.gateway.wire_json import NotJson, parse
 
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 #: What may still come after the finish_reason is a count, and after [DONE] nothing of interest.
-_TAIL_SECONDS = 5.0
+_TAIL_SECONDS = 2.0
 _END_SECONDS = 0.25
 
 

@@ -5,6 +5,7 @@ Invariant: a call lets its socket go before the connection goes back to the pool
 
 from __future__ import annotations
 
+import logging
 import ssl
 from collections.abc import Iterable, Iterator
 from typing import cast
@@ -22,6 +23,8 @@ class CuttableTransport(httpx.BaseTransport):
     """As many connections as there are threads that call; idle ones are kept for the next calls."""
 
     def __init__(self, connect_seconds: float, tls: ssl.SSLContext) -> None:
+        # It logs the head of every response at DEBUG, and a server may echo the key there.
+        logging.getLogger("httpcore").setLevel(logging.WARNING)
         self._pool = httpcore.ConnectionPool(
             ssl_context=tls,
             max_connections=None,

@@ -67,9 +67,7 @@ def stage(
 ) -> Callable[Concatenate[Engine, Attempt, P], Outcome[T]]:
     """Turn a stage's expected exceptions into its outcome; a bug becomes INTERNAL_ERROR."""
 
-    def run(
-        engine: Engine, attempt: Attempt, /, *args: P.args, **kwargs: P.kwargs
-    ) -> Outcome[T]:
+    def run(engine: Engine, attempt: Attempt, /, *args: P.args, **kwargs: P.kwargs) -> Outcome[T]:
         try:
             return Next(body(engine, attempt, *args, **kwargs))
         except CallCut as cut:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -14,13 +15,14 @@ from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import AnswerFault, SnapshotFault
 from aijobs.engine.prompting import render
+from aijobs.engine.redaction import REDACTION_VERSION
 from aijobs.engine.snapshot import (
-    REDACTION_VERSION,
     PointsNotFound,
     Refs,
     Snapshot,
     Source,
     build,
+    has_answer,
     refs_of,
 )
 from aijobs.engine.stages.outcome import stage
@@ -48,11 +50,11 @@ def resolve(engine: Engine, attempt: Attempt) -> Resolved:
     """Find or rebuild the snapshot, render the prompt, find out how far earlier attempts got."""
     attempt.enter()
     definition = engine.registry.get(attempt.job.job_type)
-    parameters = definition.parameters.model_validate(attempt.job.params)
     stored, result = db.read(
         lambda: (results.snapshot_of(attempt.job.id), results.validated_result(attempt.job.id)),
         patient=attempt.may_insist,
     )
+    parameters = _parameters(attempt, definition)
     if stored is None or stored.is_expired:
         snapshot, result = _rebuild(engine, attempt, definition, parameters), None
     else:
@@ -74,6 +76,15 @@ def nonce(attempt: Attempt, snapshot: Snapshot, purpose: str) -> str:
     same request and finds its answer in the journal; whoever wrote the data could not know it."""
     seed = f"{attempt.lease.job_id}:{snapshot.content_hash}:{purpose}"
     return hashlib.sha256(seed.encode()).hexdigest()[:16]
+
+
+def _parameters(attempt: Attempt, definition: JobDefinition) -> BaseModel:
+    """The request's parameters; what only the request held lies in a row of its own."""
+    private: dict[str, Any] = {}
+    if has_answer(definition):
+        job_id = attempt.job.id
+        private = db.read(lambda: results.input_of(job_id), patient=attempt.may_insist)
+    return definition.parameters.model_validate({**attempt.job.params, **private})
 
 
 def _request(definition: JobDefinition, snapshot: Snapshot, delimiter: str) -> ChatRequest:

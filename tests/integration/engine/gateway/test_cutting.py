@@ -21,7 +21,8 @@ from tests.integration.engine.gateway.calls import (
     a_cut,
     route_to,
 )
-from tests.scripted_provider import ScriptedProvider, unaccepting_server
+from tests.scripted_provider import Exchange, ScriptedProvider, unaccepting_server
+from tests.scripted_provider.knobs import events
 from tests.scripted_provider.listeners import silent_server
 
 #: A phase of a call in which the provider has the request, and how long it takes it there.
@@ -83,9 +84,43 @@ def test_a_cut_after_its_call_does_not_touch_the_next_one(
     assert len({call.client_port for call in server.calls}) == 1
 
 
-def _answer_after(go_on: threading.Event, exchange: Any) -> None:
+def _answer_after(go_on: threading.Event, exchange: Exchange) -> None:
     assert go_on.wait(SOON_SECONDS)
     exchange.respond(200, {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}]})
+
+
+def test_a_cut_between_the_answer_and_its_end_is_a_cut(
+    server: ScriptedProvider, provider: OpenAIProvider
+) -> None:
+    answered = threading.Event()
+
+    def no_end(exchange: Exchange) -> None:
+        exchange.begin()
+        for event in events(exchange):
+            exchange.event(event)
+        answered.set()
+        exchange.hold()
+
+    server.script(no_end)
+    running = Running(provider, route_to(server))
+    assert answered.wait(SOON_SECONDS)
+    running.cut.cut(CutReason.CANCELLED)
+    assert running.reason() is CutReason.CANCELLED
+
+
+def test_the_end_of_an_answer_is_its_end_even_if_the_connection_stays_open(
+    server: ScriptedProvider, provider: OpenAIProvider
+) -> None:
+    def no_close(exchange: Exchange) -> None:
+        exchange.begin()
+        for event in events(exchange):
+            exchange.event(event)
+        exchange.event("[DONE]")
+        exchange.hold()
+
+    server.script(no_close)
+    assert isinstance(Running(provider, route_to(server)).outcome(), Reply)
+    assert server.calls[0].peer_closed.wait(SOON_SECONDS)
 
 
 def test_a_cut_that_came_first_sends_nothing(

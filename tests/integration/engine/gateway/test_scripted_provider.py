@@ -13,6 +13,7 @@ import pytest
 from aijobs.engine.answer.params import AnswerParams
 from aijobs.engine.answer.read import read_answer
 from aijobs.engine.chat import Reply
+from aijobs.engine.definition import JobDefinition
 from aijobs.engine.gateway import OpenAIProvider
 from aijobs.engine.job_types import flashcard_generation, quiz_generation
 from tests.integration.engine.gateway.calls import REQUEST, SOON_SECONDS, a_cut, route_to
@@ -25,8 +26,8 @@ ROOT = Path(__file__).parents[4]
 @pytest.mark.parametrize(
     "definition", [quiz_generation.DEFINITION, flashcard_generation.DEFINITION]
 )
-def test_its_default_answers_are_accepted_as_they_are(definition: object) -> None:
-    word = definition.items_field  # type: ignore[attr-defined]
+def test_its_default_answers_are_accepted_as_they_are(definition: JobDefinition) -> None:
+    word = definition.items_field
     body = {
         "messages": [
             {"role": "system", "content": f'Write {{"{word}": []}}'},
@@ -36,7 +37,7 @@ def test_its_default_answers_are_accepted_as_they_are(definition: object) -> Non
     text = default_answer(body)
     reply = Reply(text, "stop", None, False, False, "m", None, 200)
     params = AnswerParams(requested_count=3, refs=frozenset({"k3"}))
-    answer = read_answer(definition, reply, params)  # type: ignore[arg-type]
+    answer = read_answer(definition, reply, params)
     assert (answer.outcome, answer.delivered_count) == ("accept", 3)
     assert default_answer(body) == text != default_answer(body, " (2)")
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import tomllib
+from importlib.resources import files
 from typing import Any
 
 import pytest
 
-from aijobs.engine.errors import ProviderFault
+from aijobs.engine.errors import ERRORS, ProviderFault
 from aijobs.engine.gateway.error_body import error_of
 from aijobs.engine.gateway.faults import status_fault
+from aijobs.engine.gateway.known_errors import DATA_FILE
 from tests.unit.engine.gateway.responses import ROUTE
 
 
@@ -133,3 +136,8 @@ def test_the_detail_has_no_secret_and_no_input_that_a_validator_quotes() -> None
 )
 def test_any_error_body_is_classified(body: bytes) -> None:
     assert status_fault(500, error_of(body), ROUTE, 3.0).retry_after == 3.0
+
+
+def test_the_data_file_names_classes_of_the_error_table() -> None:
+    text = files("aijobs.engine.gateway").joinpath(DATA_FILE).read_text(encoding="utf-8")
+    assert {name for table in tomllib.loads(text).values() for name in table} <= ERRORS.keys()

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from aijobs.engine.chat import Reply, TokenUsage
+from aijobs.engine.cut import Cut
 from aijobs.engine.errors import ProviderFault
 from aijobs.engine.gateway.body import MAX_BODY_BYTES
+from aijobs.engine.gateway.call import Call
 from aijobs.engine.gateway.faults import AnsweredFault
-from tests.unit.engine.gateway.responses import chunk, document, read, read_from
+from aijobs.engine.gateway.reading import read_reply
+from tests.unit.engine.gateway.responses import ROUTE, Pieces, chunk, document, read, read_from
 
 USAGE = {"prompt_tokens": 7, "completion_tokens": 3}
 COUNTED = TokenUsage(input=7, cached=None, output=3, reasoning=None)
@@ -280,6 +285,14 @@ def test_an_answer_that_is_there_survives_a_connection_that_ends_after_it() -> N
 
     reply = read_from(pieces())
     assert (reply.text, reply.usage) == ("x", COUNTED)
+
+
+def test_after_the_finish_reason_nothing_is_waited_for_long() -> None:
+    call = Call(Cut(time.monotonic() + 60))
+    pieces = Pieces([chunk({"content": "x"}, "stop")])
+    response = httpx.Response(200, headers={"transfer-encoding": "chunked"}, stream=pieces)
+    assert read_reply(response, ROUTE, call).text == "x"
+    assert call.seconds() <= 2
 
 
 NAMES = (

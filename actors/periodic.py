@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import dramatiq
+import redis
+import structlog
 from dramatiq.middleware import CurrentMessage
 from periodiq import cron
 
@@ -15,6 +17,21 @@ from aijobs.actors.queues import SYSTEM
 
 _MINUTE_SECONDS = 60.0
 
+log = structlog.get_logger()
+
+
+class Reminder(dramatiq.Actor[..., Any]):
+    """An actor whose message is lost quietly when Redis is away: the ticker runs what is overdue,
+    and periodiq, which ends at any error of a send, goes on.
+    """
+
+    def send_with_options(self, **options: Any) -> Any:
+        try:
+            return super().send_with_options(**options)
+        except redis.RedisError as error:
+            log.warning("reminder_lost", actor=self.actor_name, error=type(error).__name__)
+            return None
+
 
 def declare(broker: WakingBroker, passes: Callable[[], Passes], interval_seconds: float) -> Any:
     """Declare the actor `maintain`. Two schedulers are harmless: a pass that is not due does
@@ -22,7 +39,11 @@ def declare(broker: WakingBroker, passes: Callable[[], Passes], interval_seconds
     """
 
     @dramatiq.actor(
-        actor_name="maintain", queue_name=SYSTEM, broker=broker, periodic=cron("* * * * *")
+        actor_class=Reminder,
+        actor_name="maintain",
+        queue_name=SYSTEM,
+        broker=broker,
+        periodic=cron("* * * * *"),
     )
     def maintain() -> None:
         message = CurrentMessage.get_current_message()

@@ -28,16 +28,19 @@ class Sweep:
         """One pass; the number of events written and jobs rejected."""
         done = 0
         for _ in range(_BATCHES):
-            sent = db.autocommit("sweep", self._resend)
+            sent = db.autocommit("sweep", self._resend_hints)
+            sent += db.autocommit("sweep", self._resend_ends)
             done += sent
             if sent < self._batch or self._is_behind():
                 break
         return done + self._reject_orphans()
 
-    def _resend(self) -> int:
+    def _resend_hints(self) -> int:
         known = self._engine.registry.known()
-        hints = outbox.resend_hints(known, age_seconds=self._age, limit=self._batch)
-        return hints + outbox.resend_ends(age_seconds=self._age, limit=self._batch)
+        return outbox.resend_hints(known, age_seconds=self._age, limit=self._batch)
+
+    def _resend_ends(self) -> int:
+        return outbox.resend_ends(age_seconds=self._age, limit=self._batch)
 
     def _is_behind(self) -> bool:
         """Whether the broker has more to deliver than a batch: more hints would not help."""

@@ -40,5 +40,5 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in ("httpx", "httpcore"):  # at debug they print request headers
+    for name in ("httpx", "httpcore", "peewee"):  # at debug: request headers, a statement's values
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -29,6 +29,10 @@ class Client:
             trust_env=False,
         )
 
+    def close(self) -> None:
+        """Close its connections."""
+        self._http.close()
+
     def add_base(self, title: str, points: list[dict[str, Any]]) -> str:
         """Create a knowledge base with points; returns its id."""
         base = self._send("POST", "/knowledge-bases", {"title": title})

@@ -95,6 +95,6 @@ def refusal(edge: Transition, job_id: UUID, lease: Lease | None) -> Exception:
         return LeaseLost(edge.name, found)
     if found["lifecycle_status"] in TERMINAL:
         return JobAlreadyTerminal(edge.name, found)
-    if found["lifecycle_status"] in ACTIVE and lease is None:
+    if found["lifecycle_status"] in ACTIVE - edge.sources and lease is None:
         return JobLockConflict(edge.name, found)
     return IllegalTransition(edge.name, found)

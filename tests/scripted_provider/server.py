@@ -23,7 +23,7 @@ from tests.scripted_provider.exchange import Exchange, PeerClosed, ProviderCall,
 from tests.scripted_provider.journal import Journal
 from tests.scripted_provider.knobs import Behaviour, behaviour
 
-_POLL_SECONDS = 0.02
+_POLL_SECONDS = 0.01
 
 
 class ScriptedProvider:

@@ -75,28 +75,34 @@ class WakingBroker(RedisBroker):
         return sent
 
     def enqueue_batch(self, messages: Sequence[Message[Any]]) -> None:
-        """Enqueue messages in one round trip. Raises redis.RedisError; then some may have been
-        sent.
-        """
+        """Enqueue messages in one round trip. Raises ConnectionClosed."""
         with self.client.pipeline(transaction=False) as pipe:
             for message in messages:
                 self._queue_in(pipe, message)
             for queue_name in {message.queue_name for message in messages}:
                 pipe.publish(self.bells.channel(queue_name), b"1")
-            pipe.execute()
+            _execute(pipe)
 
     def backlog(self) -> int:
-        """Messages waiting in all queues."""
+        """Messages waiting in all queues. Raises ConnectionClosed."""
         with self.client.pipeline(transaction=False) as pipe:
             for name in self.queues:
                 pipe.llen(f"{self.namespace}:{name}")
-            return int(sum(pipe.execute()))
+            return int(sum(_execute(pipe)))
 
     def _queue_in(self, pipe: Any, message: Message[Any]) -> None:
         unique = message.copy(options={"redis_message_id": message.message_id})
         queue = f"{self.namespace}:{message.queue_name}"
         pipe.hset(f"{queue}.msgs", message.message_id, unique.encode())
         pipe.rpush(queue, message.message_id)
+
+
+def _execute(pipe: Any) -> list[Any]:
+    try:
+        answers: list[Any] = pipe.execute()
+    except redis.RedisError as error:
+        raise ConnectionClosed(error) from None
+    return answers
 
 
 class WokenConsumer(_RedisConsumer):

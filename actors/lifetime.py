@@ -36,8 +36,9 @@ class Agent(Protocol):
 class Lifetime(Middleware):
     """Starts the agents when the worker boots and stops them when it shuts down."""
 
-    def __init__(self, engine: Engine, bells: Bells) -> None:
+    def __init__(self, engine: Engine, bells: Bells, client: redis.Redis) -> None:
         self._engine = engine
+        self._client = client
         self._bells = bells
         self._agents: list[Agent] = []
         self._relay: Relay | None = None
@@ -47,7 +48,7 @@ class Lifetime(Middleware):
         """Start what this worker's queues need."""
         queues = worker.consumer_whitelist or {*TOPICS, SYSTEM}
         client = _listening_client(self._engine.settings.redis_url)
-        self._start(Heartbeat(self._engine, broker.client))
+        self._start(Heartbeat(self._engine, self._client))
         if SYSTEM in queues:
             self._start_system(broker)
         channels = [self._bells.channel(name) for name in (*queues, f"{SYSTEM}.DQ")]

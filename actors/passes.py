@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import structlog
 
-from aijobs.actors.broker import WakingBroker
 from aijobs.actors.purge import purge
 from aijobs.actors.reaper import Reaper
 from aijobs.actors.sweep import Sweep
+from aijobs.actors.transport import Transport
 from aijobs.engine.engine import Engine
 from aijobs.models import database as db
 from aijobs.models import maintenance, outbox
@@ -103,7 +103,7 @@ class Ticker:
             time.sleep(min(0.5, self._interval))
 
 
-def all_passes(engine: Engine, broker: WakingBroker, worked: Callable[[], None]) -> Passes:
+def all_passes(engine: Engine, broker: Transport, worked: Callable[[], None]) -> Passes:
     """The passes of a system worker."""
     settings = engine.settings
     interval = settings.reaper_interval_seconds

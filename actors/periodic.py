@@ -8,10 +8,11 @@ from typing import Any
 import dramatiq
 import redis
 import structlog
+from dramatiq import Broker
+from dramatiq.errors import ConnectionClosed
 from dramatiq.middleware import CurrentMessage
 from periodiq import cron
 
-from aijobs.actors.broker import WakingBroker
 from aijobs.actors.passes import Passes
 from aijobs.actors.queues import SYSTEM
 
@@ -28,12 +29,12 @@ class Reminder(dramatiq.Actor[..., Any]):
     def send_with_options(self, **options: Any) -> Any:
         try:
             return super().send_with_options(**options)
-        except redis.RedisError as error:
+        except (redis.RedisError, ConnectionClosed) as error:
             log.warning("reminder_lost", actor=self.actor_name, error=type(error).__name__)
             return None
 
 
-def declare(broker: WakingBroker, passes: Callable[[], Passes], interval_seconds: float) -> Any:
+def declare(broker: Broker, passes: Callable[[], Passes], interval_seconds: float) -> Any:
     """Declare the actor `maintain`. Two schedulers are harmless: a pass that is not due does
     nothing.
     """

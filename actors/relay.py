@@ -9,13 +9,12 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import redis
 import structlog
 from dramatiq import Message
 from dramatiq.errors import ConnectionClosed
 
-from aijobs.actors.broker import WakingBroker
 from aijobs.actors.queues import SYSTEM, TOPICS
+from aijobs.actors.transport import Transport
 from aijobs.engine.errors import ERRORS
 from aijobs.models import outbox
 from aijobs.models.errors import DatabaseAway, ModelError
@@ -36,7 +35,7 @@ class UnknownQueue(Exception):
 class Relay:
     """One relay of this process, known to the outbox as `name`."""
 
-    def __init__(self, broker: WakingBroker, name: str, *, batch: int, poll_seconds: float) -> None:
+    def __init__(self, broker: Transport, name: str, *, batch: int, poll_seconds: float) -> None:
         self._broker = broker
         self._name = name
         self._batch = batch
@@ -87,14 +86,14 @@ class Relay:
             probe("relay_message.before_send")
             self._broker.enqueue_batch(messages)
             probe("relay_message.after_send")
-        except (redis.RedisError, ConnectionClosed) as error:
+        except ConnectionClosed as error:
             outbox.return_events(self._name, ids, error=f"{type(error).__name__}: {error}")
             raise
 
     def _turn(self) -> int:
         try:
             taken = self.run_once()
-        except (DatabaseAway, redis.RedisError, ConnectionClosed) as error:
+        except (DatabaseAway, ConnectionClosed) as error:
             self._failures += 1
             log.warning("relay_waits", error=type(error).__name__, failures=self._failures)
             return 0

@@ -11,9 +11,9 @@ from uuid import UUID
 
 import dramatiq
 import structlog
+from dramatiq import Broker
 from dramatiq.middleware import CurrentMessage
 
-from aijobs.actors.broker import WakingBroker
 from aijobs.actors.patience import outlast
 from aijobs.actors.queues import SYSTEM, TOPICS
 from aijobs.engine import stages
@@ -36,7 +36,7 @@ class StageActors:
     complete: Any
 
 
-def declare(broker: WakingBroker, engine: Engine, signals: Signals) -> StageActors:
+def declare(broker: Broker, engine: Engine, signals: Signals) -> StageActors:
     """Declare the actors of all five stages on a broker."""
 
     def follow(attempt: Attempt, outcome: Outcome[T], onward: Callable[[T], None]) -> None:

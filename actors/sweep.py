@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-import redis
+from dramatiq.errors import ConnectionClosed
 
-from aijobs.actors.broker import WakingBroker
+from aijobs.actors.transport import Transport
 from aijobs.engine.engine import Engine
 from aijobs.engine.stages.complete import dependency_failed
 from aijobs.models import completion, outbox
@@ -18,7 +18,7 @@ _BATCHES = 20
 class Sweep:
     """Lost hints, ends that were never completed, jobs whose parents did not succeed."""
 
-    def __init__(self, engine: Engine, broker: WakingBroker) -> None:
+    def __init__(self, engine: Engine, broker: Transport) -> None:
         self._engine = engine
         self._broker = broker
         self._age = engine.settings.redispatch_seconds
@@ -46,7 +46,7 @@ class Sweep:
         """Whether the broker has more to deliver than a batch: more hints would not help."""
         try:
             return self._broker.backlog() > self._batch
-        except redis.RedisError:
+        except ConnectionClosed:
             return True
 
     def _reject_orphans(self) -> int:

@@ -22,6 +22,7 @@ _PLAIN_NAMES = {
     "database_url": "DATABASE_URL",
     "database_direct_url": "DATABASE_DIRECT_URL",
     "redis_url": "REDIS_URL",
+    "amqp_url": "AMQP_URL",
 }
 
 
@@ -43,6 +44,9 @@ class Settings(BaseModel):
         default=None, description="PostgreSQL URL for migrations, past any PgBouncer"
     )
     redis_url: str = Field(description="Redis or Valkey URL: messages, wake-ups, throttles")
+    amqp_url: str | None = Field(
+        default=None, description="RabbitMQ URL: messages go there instead of Redis"
+    )
     mode: Literal["development", "production"] = Field(
         default="development", description="production refuses default and short secrets"
     )
@@ -185,6 +189,8 @@ def _contradictions(s: Settings) -> Any:
             yield f"{variable(name)} must begin with postgresql://"
     if urlsplit(s.redis_url).scheme not in ("redis", "rediss", "unix", "valkey"):
         yield "REDIS_URL must begin with redis://, rediss:// or unix://"
+    if s.amqp_url is not None and urlsplit(s.amqp_url).scheme not in ("amqp", "amqps"):
+        yield "AMQP_URL must begin with amqp:// or amqps://"
     if s.provider == "openai":
         if s.provider_api_key is None:
             yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"

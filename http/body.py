@@ -22,7 +22,7 @@ def read_json(req: falcon.Request) -> Any:
     Raises Refused INVALID_REQUEST or PAYLOAD_TOO_LARGE, falcon's 415 for another content type.
     """
     _check_type(req)
-    raw = _read(req)
+    raw = read_bytes(req)
     if not raw.strip():
         raise Refused("INVALID_REQUEST", "The body is empty: send a JSON object.")
     try:
@@ -46,18 +46,19 @@ def read_model(req: falcon.Request, model: type[M]) -> M:
         raise invalid(error) from None
 
 
+def read_bytes(req: falcon.Request, limit: int = MAX_BYTES) -> bytes:
+    """The body as it came. Raises Refused PAYLOAD_TOO_LARGE beyond `limit` bytes."""
+    if (req.content_length or 0) > limit:
+        raise Refused("PAYLOAD_TOO_LARGE", f"At most {limit} bytes.")
+    raw: bytes = req.bounded_stream.read(limit + 1)
+    if len(raw) > limit:
+        raise Refused("PAYLOAD_TOO_LARGE", f"At most {limit} bytes.")
+    return raw
+
+
 def _check_type(req: falcon.Request) -> None:
     kind = (req.content_type or "").partition(";")[0].strip().lower()
     if kind not in ("application/json", "") and not kind.endswith("+json"):
         raise falcon.HTTPUnsupportedMediaType(
             description=f"Content-Type {kind} is not supported: send application/json."
         )
-
-
-def _read(req: falcon.Request) -> bytes:
-    if (req.content_length or 0) > MAX_BYTES:
-        raise Refused("PAYLOAD_TOO_LARGE", f"At most {MAX_BYTES} bytes.")
-    raw: bytes = req.bounded_stream.read(MAX_BYTES + 1)
-    if len(raw) > MAX_BYTES:
-        raise Refused("PAYLOAD_TOO_LARGE", f"At most {MAX_BYTES} bytes.")
-    return raw

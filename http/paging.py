@@ -28,13 +28,15 @@ class Window:
     limit: int
     after: Place | None
 
-    def page(self, rows: list[Any], view: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-        """`{items, nextCursor}` of rows that were asked for with `limit + 1`."""
+    def page(
+        self, rows: list[Any], view: Callable[[Any], dict[str, Any]], *, by: str = "created_at"
+    ) -> dict[str, Any]:
+        """`{items, nextCursor}` of rows that were asked for with `limit + 1`, ordered `by` a time."""
         shown = rows[: self.limit]
         more = len(rows) > self.limit
         return {
             "items": [view(row) for row in shown],
-            "nextCursor": _cursor(shown[-1]) if more else None,
+            "nextCursor": _cursor(shown[-1], by) if more else None,
         }
 
 
@@ -65,7 +67,8 @@ def choice_param(req: falcon.Request, name: str, choices: tuple[str, ...]) -> st
 def _limit(given: str | None) -> int:
     if given is None:
         return DEFAULT_LIMIT
-    if not given.isascii() or not given.isdigit() or not 1 <= int(given[:4]) <= MAX_LIMIT:
+    digits = given.isascii() and given.isdigit() and len(given) <= 3
+    if not digits or not 1 <= int(given) <= MAX_LIMIT:
         raise _refused("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
     return int(given)
 
@@ -83,8 +86,9 @@ def _place(cursor: str | None) -> Place | None:
         raise _refused("cursor", "must be the nextCursor of an earlier page") from None
 
 
-def _cursor(row: Any) -> str:
-    return base64.urlsafe_b64encode(f"{row.created_at.isoformat()}|{row.id}".encode()).decode()
+def _cursor(row: Any, by: str) -> str:
+    moment: dt.datetime = getattr(row, by)
+    return base64.urlsafe_b64encode(f"{moment.isoformat()}|{row.id}".encode()).decode()
 
 
 def _refused(field: str, message: str) -> Refused:

@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg2.extras import Json
 
 from aijobs.models import database as db
+from aijobs.models.errors import TargetGone
 from aijobs.models.paging import Place, newest_first
 from aijobs.models.sql import load
 from aijobs.models.tables import KnowledgeBase, KnowledgePoint, LearnerProfile, Material
@@ -87,7 +88,9 @@ def add_points(base_id: UUID, points: Sequence[NewPoint]) -> list[KnowledgePoint
     ]
 
     def work() -> None:
-        db.rows("SELECT id FROM knowledge_base WHERE id = %(id)s FOR UPDATE", {"id": base_id})
+        lock = "SELECT id FROM knowledge_base WHERE id = %(id)s FOR UPDATE"
+        if not db.rows(lock, {"id": base_id}):
+            raise TargetGone(f"knowledge base {base_id}")
         db.rows(_ADD_POINTS, {"base": base_id, "items": Json(items)})
 
     db.transact("learner", work)

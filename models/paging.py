@@ -1,6 +1,4 @@
-"""Keyset pages: rows by (created_at, id) descending, beyond a place, whatever is inserted
-meanwhile.
-"""
+"""Keyset pages: rows by (a time, id) descending, beyond a place, whatever is inserted meanwhile."""
 
 from __future__ import annotations
 
@@ -10,14 +8,16 @@ from uuid import UUID
 
 from aijobs.models.tables import Table
 
-#: The (created_at, id) of the last row seen.
+#: The time that rows are ordered by, and the id, of the last row seen.
 Place = tuple[dt.datetime, UUID]
 
 
-def newest_first(query: Any, table: type[Table], after: Place | None, limit: int) -> list[Any]:
+def newest_first(
+    query: Any, table: type[Table], after: Place | None, limit: int, *, by: str = "created_at"
+) -> list[Any]:
     """Up to `limit` rows of a query over `table`, newest first, beyond `after`."""
-    created_at, key = table._meta.fields["created_at"], table._meta.fields["id"]
+    time, key = table._meta.fields[by], table._meta.fields["id"]
     if after is not None:
         moment, last_id = after
-        query = query.where((created_at < moment) | ((created_at == moment) & (key < last_id)))
-    return list(query.order_by(created_at.desc(), key.desc()).limit(limit))
+        query = query.where((time < moment) | ((time == moment) & (key < last_id)))
+    return list(query.order_by(time.desc(), key.desc()).limit(limit))

@@ -128,7 +128,7 @@ def _monitored(url: str) -> Iterator[Counter[str]]:
                     return
                 seen[_kind(command)] += 1
 
-    with redis.Redis.from_url(url) as watcher, redis.Redis.from_url(url) as teller:
+    with redis.Redis.from_url(url, socket_timeout=None) as watcher, redis.Redis.from_url(url) as teller:
         teller.ping()
         thread = threading.Thread(target=listen)
         thread.start()

@@ -22,7 +22,7 @@ from dramatiq.errors import ConnectionClosed, DecodeError
 from aijobs.actors.bells import Bells
 from aijobs.actors.queues import SYSTEM, TOPICS
 
-IDLE_SECONDS = 25.0
+IDLE_SECONDS = 30.0
 _UNACKED_MILLISECONDS = 600_000
 _SOCKET_SECONDS = 5.0
 
@@ -113,6 +113,7 @@ class WokenConsumer(_RedisConsumer):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._look_at = 0.0
+        self._rung = False
 
     def __next__(self) -> MessageProxy | None:
         """The next message in hand or in Redis; None after a wait for the bell."""
@@ -132,7 +133,7 @@ class WokenConsumer(_RedisConsumer):
             super().ack(message)
         except (redis.RedisError, ConnectionClosed) as error:
             self.logger.warning("Not acknowledged: %s", error)
-        self.broker.bells.ring(self.queue_name)  # there is room for another one
+        self._has_room()
 
     def nack(self, message: MessageProxy) -> None:
         """Like ack, to the dead letters."""
@@ -140,7 +141,7 @@ class WokenConsumer(_RedisConsumer):
             super().nack(message)
         except (redis.RedisError, ConnectionClosed) as error:
             self.logger.warning("Not rejected: %s", error)
-        self.broker.bells.ring(self.queue_name)
+        self._has_room()
 
     def requeue(self, messages: Any) -> None:
         try:
@@ -151,15 +152,21 @@ class WokenConsumer(_RedisConsumer):
     def _fetched(self) -> MessageProxy | None:
         """A look into Redis when the bell has rung, or none has for long: rings can be lost."""
         if self.broker.bells.take(self.queue_name):
-            self._look_at = 0.0
+            self._rung = True  # before room is counted: what is acknowledged later rings again
         room = self.prefetch - self.outstanding_message_count
-        if room <= 0 or time.monotonic() < self._look_at:
+        if room <= 0 or not (self._rung or time.monotonic() >= self._look_at):
             return None
+        self._rung = False
         self._look_at = time.monotonic() + IDLE_SECONDS
         self.message_cache = self.broker.do_fetch(self.queue_name, room)
         if len(self.message_cache) == room:
             self.broker.bells.ring(self.queue_name)  # there may be more
         return self._cached()
+
+    def _has_room(self) -> None:
+        """Room for another message matters only if a ring found none."""
+        if self._rung:
+            self.broker.bells.ring(self.queue_name)
 
     def _cached(self) -> MessageProxy | None:
         while self.message_cache:

@@ -19,7 +19,7 @@ from aijobs.models.errors import DatabaseAway
 from aijobs.models.lifecycle import renew
 
 _PRESENCE_SECONDS = 90
-_PRESENCE_EVERY_SECONDS = 30.0
+_PRESENCE_EVERY_SECONDS = 45.0
 
 log = structlog.get_logger()
 

@@ -18,8 +18,12 @@ from aijobs.actors.transport import Transport
 from aijobs.engine.engine import Engine
 from aijobs.models import database as db
 from aijobs.models import maintenance, outbox
+from aijobs.models.errors import DatabaseAway
 
 PURGE_INTERVAL_SECONDS = 3600.0
+#: Less than one, since a pass that comes a little early must not wait for the next round.
+_DUE_INTERVALS = 0.6
+_OVERDUE_INTERVALS = 2.0
 
 log = structlog.get_logger()
 
@@ -42,22 +46,27 @@ class Passes:
 
     def run_due(self) -> None:
         """Run every pass that is due and not running elsewhere."""
-        for item in self._passes:
-            self._run(item)
+        self._run_after(_DUE_INTERVALS)
 
     def run_overdue(self) -> None:
         """Run the passes that have missed two intervals: whoever starts them is away."""
-        for interval in {item.interval_seconds for item in self._passes}:
-            same = [item for item in self._passes if item.interval_seconds == interval]
-            late = maintenance.overdue([item.name for item in same], 2 * interval)
-            for item in same:
-                if item.name in late:
-                    self._run(item)
+        self._run_after(_OVERDUE_INTERVALS)
+
+    def _run_after(self, intervals: float) -> None:
+        ages = {item.name: item.interval_seconds * intervals for item in self._passes}
+        try:
+            due = maintenance.due(ages)
+        except DatabaseAway as error:
+            log.warning("passes_wait", detail=str(error))
+            return
+        for item in self._passes:
+            if item.name in due:
+                self._run(item)
 
     def _run(self, item: Pass) -> None:
         try:
             done = maintenance.run_pass(
-                item.name, item.work, min_seconds=item.interval_seconds * 0.6
+                item.name, item.work, min_seconds=item.interval_seconds * _DUE_INTERVALS
             )
         except maintenance.Waiting as reason:
             log.info("pass_waits", name=item.name, reason=str(reason))

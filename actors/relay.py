@@ -20,7 +20,7 @@ from aijobs.models import outbox
 from aijobs.models.errors import DatabaseAway, ModelError
 from aijobs.models.lifecycle import Failure, reject
 from aijobs.models.outbox import Event
-from aijobs.models.probes import probe
+from aijobs.models.probes import sending
 from aijobs.models.transitions import CANCELLED, COMPLETED, ENQUEUE, FAILED
 
 _LONGEST_BACKOFF_SECONDS = 5.0
@@ -83,9 +83,8 @@ class Relay:
         if not messages:
             return
         try:
-            probe("relay_message.before_send")
-            self._broker.enqueue_batch(messages)
-            probe("relay_message.after_send")
+            with sending("relay_message"):
+                self._broker.enqueue_batch(messages)
         except ConnectionClosed as error:
             outbox.return_events(self._name, ids, error=f"{type(error).__name__}: {error}")
             raise

@@ -24,7 +24,7 @@ from aijobs.models.journal import (
     finish_with_result,
     start_call,
 )
-from aijobs.models.probes import probe
+from aijobs.models.probes import sending
 from aijobs.models.results import Validated
 
 
@@ -90,9 +90,8 @@ def keep(engine: Engine, attempt: Attempt, exchange: Exchange, validated: Valida
 def _call(engine: Engine, attempt: Attempt, request: ChatRequest) -> Exchange:
     call_no, began = attempt.calls, time.monotonic()
     try:
-        probe("provider_call.before_send")
-        reply = engine.provider.complete(engine.route, request, attempt.cut)
-        probe("provider_call.after_send")
+        with sending("provider_call"):
+            reply = engine.provider.complete(engine.route, request, attempt.cut)
     except (CallCut, ProviderFault) as end:
         finish_call(attempt.lease, call_no, _ended(end, began), patient=attempt.may_insist)
         raise

@@ -13,7 +13,7 @@ from uuid import UUID
 import redis
 import structlog
 
-from aijobs.models.probes import probe
+from aijobs.models.probes import sending
 
 OUTBOX_CHANNEL = "aijobs:outbox"
 CANCEL_CHANNEL = "aijobs:cancel"
@@ -44,9 +44,8 @@ class Signals:
 
     def hint_outbox(self) -> None:
         """Tell the relays that events wait."""
-        probe("relay_hint.before_send")
-        self._attempt(lambda: self._client.publish(OUTBOX_CHANNEL, b"1"))
-        probe("relay_hint.after_send")
+        with sending("relay_hint"):
+            self._attempt(lambda: self._client.publish(OUTBOX_CHANNEL, b"1"))
 
     def hint_cancel(self, job_id: UUID) -> None:
         """Tell the holder of a job, whoever it is, that a cancel is requested."""
@@ -55,9 +54,8 @@ class Signals:
             self._client.set(f"job:cancel:{job_id}", b"1", ex=_CANCEL_SECONDS)
             self._client.publish(CANCEL_CHANNEL, str(job_id))
 
-        probe("cancel_hint.before_send")
-        self._attempt(send)
-        probe("cancel_hint.after_send")
+        with sending("cancel_hint"):
+            self._attempt(send)
 
     def _attempt(self, send: Callable[[], object]) -> None:
         try:

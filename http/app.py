@@ -9,7 +9,7 @@ import redis
 
 from aijobs.engine.engine import Engine
 from aijobs.engine.signals import Signals
-from aijobs.http import analyses, health
+from aijobs.http import analyses, health, imports, materials, profiles, study_records
 from aijobs.http.jobs import Jobs
 from aijobs.http.knowledge_bases import KnowledgeBases, KnowledgePoints
 from aijobs.http.middleware import USER_PREFIXES, Authentication, CleanQuery, RequestId
@@ -44,6 +44,7 @@ def _add_user_routes(
     app.add_route(f"{base}/{{base_id:uuid}}", bases, suffix="one")
     app.add_route(f"{base}/{{base_id:uuid}}/points", points)
     app.add_route(f"{base}/{{base_id:uuid}}/points/{{point_id:uuid}}", points, suffix="one")
-    analyses.add_routes(app, prefix)
+    for module in (analyses, imports, materials, profiles, study_records):
+        module.add_routes(app, prefix)
     app.add_route(f"{prefix}/quizzes", Published(QuizQuestion, question_view))
     app.add_route(f"{prefix}/flashcards", Published(Flashcard, card_view))

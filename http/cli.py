@@ -16,6 +16,7 @@ import click
 from aijobs.engine.settings import Settings, SettingsError
 from aijobs.http import tokens
 from aijobs.http.embedded import env_file
+from aijobs.http.explain import explain_output
 from aijobs.http.settings_table import settings_table
 from aijobs.http.version import current_version
 
@@ -121,6 +122,9 @@ def token(user: str, role: tokens.Role, ttl: int, environ: Mapping[str, str]) ->
 def settings() -> None:
     """Print every setting with its kind, default and meaning."""
     click.echo(settings_table())
+
+
+main.add_command(explain_output)
 
 
 def _settings(environ: Mapping[str, str]) -> Settings:

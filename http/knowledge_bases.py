@@ -9,6 +9,7 @@ import falcon
 from pydantic import BaseModel, ConfigDict, Field
 from uuid_utils.compat import uuid7
 
+from aijobs.engine.points import BODY_LENGTH, TAG_LENGTH, TAGS, TITLE_LENGTH
 from aijobs.engine.refusal import Refused
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
@@ -19,7 +20,7 @@ from aijobs.models import learner
 from aijobs.models.learner import NewPoint
 from aijobs.models.tables import KnowledgeBase
 
-Title = Annotated[str, Field(min_length=1, max_length=300, pattern=r"\S")]
+Title = Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH, pattern=r"\S")]
 
 
 class _Body(BaseModel):
@@ -36,9 +37,9 @@ class PointBody(_Body):
     """A knowledge point."""
 
     title: Title
-    body: Annotated[str, Field(min_length=1, max_length=20_000)]
+    body: Annotated[str, Field(min_length=1, max_length=BODY_LENGTH)]
     tags: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=60)]], Field(max_length=20)
+        list[Annotated[str, Field(min_length=1, max_length=TAG_LENGTH)]], Field(max_length=TAGS)
     ] = []
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from uuid_utils.compat import uuid7
 
-from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.refusal import Refused
 from aijobs.engine.request import Id
 from aijobs.http.body import read_model
 from aijobs.http.knowledge_bases import Title, own_base
@@ -19,7 +19,6 @@ from aijobs.http.paging import uuid_param, window_of
 from aijobs.http.views import moment, present
 from aijobs.models import database as db
 from aijobs.models import learner, materials
-from aijobs.models.errors import TargetGone
 from aijobs.models.materials import NewMaterial
 from aijobs.models.tables import Material
 
@@ -43,10 +42,7 @@ class Materials:
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         body = read_model(req, MaterialBody)
-        try:
-            made = materials.add(identity_of(req).user_id, body.as_new(uuid7()))
-        except TargetGone:
-            raise _no_base() from None
+        made = materials.add(identity_of(req).user_id, body.as_new(uuid7()))
         resp.status = falcon.HTTP_201
         resp.location = f"{req.path.rstrip('/')}/{made.id}"
         resp.media = _view(made)
@@ -70,11 +66,7 @@ class Materials:
 
     def on_put_one(self, req: falcon.Request, resp: falcon.Response, material_id: UUID) -> None:
         body = read_model(req, MaterialBody)
-        try:
-            changed = materials.change(identity_of(req).user_id, body.as_new(material_id))
-        except TargetGone:
-            raise _no_base() from None
-        if not changed:
+        if not materials.change(identity_of(req).user_id, body.as_new(material_id)):
             raise _no_material()
         self.on_get_one(req, resp, material_id)
 
@@ -117,10 +109,3 @@ def _view(material: Material) -> dict[str, Any]:
 
 def _no_material() -> Refused:
     return Refused("NOT_FOUND", "No material of yours has this id.")
-
-
-def _no_base() -> Refused:
-    fault = FieldFault("knowledgeBaseId", "must be the id of a knowledge base of yours")
-    return Refused(
-        "TARGET_NOT_FOUND", "No knowledge base of yours has this id.", errors=(fault,)
-    )

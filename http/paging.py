@@ -31,7 +31,7 @@ class Window:
     def page(
         self, rows: list[Any], view: Callable[[Any], dict[str, Any]], *, by: str = "created_at"
     ) -> dict[str, Any]:
-        """`{items, nextCursor}` of rows that were asked for with `limit + 1`, ordered `by` a time."""
+        """`{items, nextCursor}` of rows asked for with `limit + 1` and ordered `by` a time."""
         shown = rows[: self.limit]
         more = len(rows) > self.limit
         return {

@@ -16,7 +16,7 @@ import structlog
 from aijobs.engine.cancelling import NotCancellable
 from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.http.tokens import InvalidToken
-from aijobs.models.errors import DatabaseAway, JobAlreadyTerminal, JobNotFound
+from aijobs.models.errors import DatabaseAway, JobAlreadyTerminal, JobNotFound, TargetGone
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -125,6 +125,7 @@ def handle_all(app: falcon.App[Any, Any]) -> None:
     app.add_error_handler(JobNotFound, _on_job_not_found)
     app.add_error_handler(JobAlreadyTerminal, _on_terminal)
     app.add_error_handler(NotCancellable, _on_not_cancellable)
+    app.add_error_handler(TargetGone, _on_target_gone)
     app.add_error_handler(DatabaseAway, _on_database_away)
 
 
@@ -171,6 +172,10 @@ def _on_terminal(req: Any, resp: Any, error: JobAlreadyTerminal, params: Any) ->
 
 def _on_not_cancellable(req: Any, resp: Any, error: NotCancellable, params: Any) -> None:
     write_problem(req, resp, "JOB_NOT_CANCELLABLE", "A job of this type runs to its end.")
+
+
+def _on_target_gone(req: Any, resp: Any, error: TargetGone, params: Any) -> None:
+    write_problem(req, resp, "TARGET_NOT_FOUND", "No knowledge base of yours has this id.")
 
 
 def _on_database_away(req: Any, resp: Any, error: DatabaseAway, params: Any) -> None:

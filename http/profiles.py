@@ -47,7 +47,8 @@ class ProfileBody(BaseModel):
     locale: Annotated[str, Field(max_length=35, pattern=_LOCALE)] | None = None
     preferences: Annotated[dict[str, Any], AfterValidator(_small)] = {}
     display_name: (
-        Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)] | None
+        Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+        | None
     ) = None
 
 

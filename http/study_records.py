@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from typing import Annotated, Any, Literal
-from uuid import UUID
 
 import falcon
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from aijobs.models import database as db
 
+# The success is written before the work and rolled back with it: one statement less in each pass.
 _GATE = """
-INSERT INTO maintenance_pass (name, last_started_at)
-SELECT %(name)s, now() WHERE pg_try_advisory_xact_lock(hashtext('aijobs:' || %(name)s))
-ON CONFLICT (name) DO UPDATE SET last_started_at = now()
-WHERE maintenance_pass.last_started_at IS NULL
-   OR maintenance_pass.last_started_at < now() - %(min_seconds)s * interval '1 second'
-RETURNING extract(epoch FROM now() - maintenance_pass.last_succeeded_at)::float AS since_success
-"""
-
-_DONE = """
-UPDATE maintenance_pass SET last_succeeded_at = now(), last_error = NULL WHERE name = %(name)s
+WITH before AS (SELECT last_succeeded_at FROM maintenance_pass WHERE name = %(name)s)
+INSERT INTO maintenance_pass AS pass (name, last_started_at, last_succeeded_at)
+SELECT %(name)s, now(), now() WHERE pg_try_advisory_xact_lock(hashtext('aijobs:' || %(name)s))
+ON CONFLICT (name) DO UPDATE
+SET last_started_at = now(), last_succeeded_at = now(), last_error = NULL
+WHERE pass.last_started_at IS NULL
+   OR pass.last_started_at < now() - %(min_seconds)s * interval '1 second'
+RETURNING extract(epoch FROM now() - (SELECT last_succeeded_at FROM before))::float AS since_success
 """
 
 # The row `<name>:wait` keeps when the wait began; one from before the last success is an old wait.
@@ -27,6 +26,13 @@ ON CONFLICT (name) DO UPDATE SET last_started_at = CASE
         SELECT last_succeeded_at FROM maintenance_pass WHERE name = %(name)s)
     THEN now() ELSE maintenance_pass.last_started_at END
 RETURNING last_started_at <= now() - %(seconds)s * interval '1 second' AS waited
+"""
+
+_DUE = """
+SELECT wanted.name FROM unnest(%(names)s::text[], %(ages)s::float[]) AS wanted (name, age)
+LEFT JOIN maintenance_pass pass ON pass.name = wanted.name
+WHERE pass.last_started_at IS NULL
+   OR pass.last_started_at < now() - wanted.age * interval '1 second'
 """
 
 _FAILED = """
@@ -45,9 +51,7 @@ def run_pass(name: str, work: Callable[[float | None], int], *, min_seconds: flo
         gate = within(_GATE, {"name": name, "min_seconds": min_seconds})
         if gate is None:
             return None
-        done = work(gate[0])
-        within(_DONE, {"name": name})
-        return done
+        return work(gate[0])
 
 
 class Waiting(Exception):
@@ -66,14 +70,7 @@ def record_failure(name: str, error: str) -> None:
     db.statement("pass_failed", _FAILED, {"name": name, "error": error[:500]})
 
 
-def overdue(names: list[str], seconds: float) -> list[str]:
-    """Passes that have not begun for `seconds`."""
-    recent = db.read(
-        lambda: db.rows(
-            "SELECT name FROM maintenance_pass WHERE name = ANY (%(names)s) "
-            "AND last_started_at > now() - %(seconds)s * interval '1 second'",
-            {"names": names, "seconds": seconds},
-        )
-    )
-    begun = {row["name"] for row in recent}
-    return [name for name in names if name not in begun]
+def due(ages: Mapping[str, float]) -> set[str]:
+    """The passes that have not begun for as many seconds as `ages` says."""
+    params = {"names": list(ages), "ages": list(ages.values())}
+    return {row["name"] for row in db.read(lambda: db.rows(_DUE, params))}

@@ -38,7 +38,7 @@ def add(user_id: UUID, new: NewMaterial) -> Material:
 
 
 def change(user_id: UUID, new: NewMaterial) -> bool:
-    """Whether there was one to change. Raises TargetGone when the user has no such knowledge base."""
+    """Whether there was one to change. Raises TargetGone when there is no such knowledge base."""
 
     def work() -> bool:
         if new.knowledge_base_id is not None and not db.rows(_LOCK_BASE, params):
@@ -60,9 +60,7 @@ def delete(material_id: UUID, user_id: UUID) -> bool:
     )
 
 
-def page(
-    user_id: UUID, base_id: UUID | None, *, after: Place | None, limit: int
-) -> list[Material]:
+def page(user_id: UUID, base_id: UUID | None, *, after: Place | None, limit: int) -> list[Material]:
     """The user's materials, newest first, with their `length` in characters for their bodies."""
     query = Material.select(
         Material.id,

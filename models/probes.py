@@ -5,7 +5,8 @@ One stands before and after every commit and every external send; `POINTS` is th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 #: Named transactions. Each has `.before_commit` and `.after_commit`.
 COMMITS = (
@@ -56,6 +57,16 @@ _hook: Callable[[str], None] = _nothing
 def probe(point: str) -> None:
     """Tell the hook that this point is reached."""
     _hook(point)
+
+
+@contextmanager
+def sending(name: str) -> Iterator[None]:
+    """An external send: probed on both sides, also when it fails, since something may have left."""
+    probe(f"{name}.before_send")
+    try:
+        yield
+    finally:
+        probe(f"{name}.after_send")
 
 
 def install(hook: Callable[[str], None] | None) -> None:

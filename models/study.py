@@ -77,7 +77,8 @@ ORDER BY point.id FOR KEY SHARE OF point
 """
 
 _ADD = """
-INSERT INTO study_record (id, user_id, knowledge_point_id, activity, correct, score, duration_ms, at)
+INSERT INTO study_record
+    (id, user_id, knowledge_point_id, activity, correct, score, duration_ms, at)
 SELECT id, %(user_id)s, point, activity, correct, score, duration_ms, at
 FROM jsonb_to_recordset(%(items)s) AS item (id uuid, point uuid, activity text, correct boolean,
     score float, duration_ms int, at timestamptz)

@@ -15,7 +15,7 @@ from aijobs.engine.answer.canonical import canonical_json
 
 MAX_DEPTH = 32
 _MAX_DIGITS = 18
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[\]{}]', re.DOTALL)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 

@@ -72,6 +72,19 @@ class Item:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """How the study of an item went: scored attempts, their mean (0-1), last day seen, mean time."""
+
+    attempts: int
+    accuracy: float | None
+    last_seen: str | None
+    mean_duration_ms: float | None
+
+
+NEVER_STUDIED = Studied(0, None, None, None)
+
+
 @dataclass(frozen=True)
 class Material:
     """What a snapshot offers. `seed` is a hash of the snapshot."""
@@ -80,6 +93,11 @@ class Material:
     items: tuple[Item, ...]
     parameters: Mapping[str, Any]
     seed: str
+    studied: Mapping[str, Studied]
+    answer_text: str
+
+    def study_of(self, item: Item) -> Studied:
+        return self.studied.get(item.ref, NEVER_STUDIED)
 
     def random(self, purpose: str) -> random.Random:
         """Random numbers that are the same for the same snapshot and purpose."""
@@ -96,6 +114,8 @@ def read_material(snapshot: Mapping[str, Any]) -> Material:
         items=tuple(items),
         parameters=snapshot.get("parameters") or {},
         seed=output_hash(dict(snapshot)),
+        studied={row["ref"]: _studied(row) for row in snapshot.get("statistics") or ()},
+        answer_text=str(snapshot.get("answer_text") or ""),
     )
 
 
@@ -110,6 +130,15 @@ def words(text: str) -> set[str]:
     latin = {word for word in found if not _HAN.search(word) and word not in _COMMON_WORDS}
     runs = [run for word in found for run in re.findall(r"[\u3400-\u9fff]+", word)]
     return latin | {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
+
+
+def _studied(row: Mapping[str, Any]) -> Studied:
+    return Studied(
+        attempts=int(row.get("attempts") or 0),
+        accuracy=row.get("accuracy"),
+        last_seen=row.get("last_seen"),
+        mean_duration_ms=row.get("mean_duration_ms"),
+    )
 
 
 def _item(raw: Mapping[str, Any]) -> Item:

@@ -17,6 +17,8 @@ from aijobs.engine.errors import ProviderFault
 from aijobs.engine.offline.cards import flashcards
 from aijobs.engine.offline.material import Material, read_material
 from aijobs.engine.offline.quiz import quiz
+from aijobs.engine.offline.recall import active_recall, feynman_evaluation
+from aijobs.engine.offline.study import learning_state, next_actions, weak_points
 
 RESPONSE_MODEL = "offline-rules-1"
 _BYTES_PER_TOKEN = 4
@@ -24,7 +26,15 @@ _BYTES_PER_TOKEN = 4
 #: `(material, room in bytes, check) -> output`; `check` raises when the call was ended.
 Rule = Callable[[Material, int, Callable[[], None]], dict[str, Any]]
 
-RULES: dict[str, Rule] = {"quiz_generation": quiz, "flashcard_generation": flashcards}
+RULES: dict[str, Rule] = {
+    "quiz_generation": quiz,
+    "flashcard_generation": flashcards,
+    "learning_state_analysis": learning_state,
+    "weak_point_analysis": weak_points,
+    "next_action_planning": next_actions,
+    "active_recall": active_recall,
+    "feynman_evaluation": feynman_evaluation,
+}
 
 
 class OfflineProvider:

@@ -90,7 +90,10 @@ class System:
 def system(run_directory: Path, run_records: Records) -> Iterator[System]:
     folder = run_directory / "outages"
     folder.mkdir()
-    postgres, valkey = OwnPostgres(folder, records=run_records), OwnValkey(folder, records=run_records)
+    postgres, valkey = (
+        OwnPostgres(folder, records=run_records),
+        OwnValkey(folder, records=run_records),
+    )
     log = folder / "provider.jsonl"
     try:
         postgres.start()
@@ -130,7 +133,9 @@ class Round:
 
     def outlived(self) -> None:
         """Everything is done, once, by the processes that were there before."""
-        eventually(lambda: self._count("completed_at IS NOT NULL") == len(self.jobs), _RECOVERY_SECONDS)
+        eventually(
+            lambda: self._count("completed_at IS NOT NULL") == len(self.jobs), _RECOVERY_SECONDS
+        )
         assert self._count("lifecycle_status = 'succeeded'") == len(self.jobs)
         assert self._count("retry_count > 0 OR crash_count > 0 OR internal_retry_count > 0") == 0
         self._each_was_asked_once()
@@ -159,7 +164,9 @@ class Round:
         assert len(calls) == len({call["sha"] for call in calls}) == len(self.jobs)
         booked = Counter(
             (row["job_id"], row["state"])
-            for row in self._rows("SELECT job_id, state FROM ai_usage_log WHERE job_id = ANY (%(ids)s)")
+            for row in self._rows(
+                "SELECT job_id, state FROM ai_usage_log WHERE job_id = ANY (%(ids)s)"
+            )
         )
         assert booked == {(job_id, "completed"): 1 for job_id in self.jobs}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -48,6 +49,11 @@ class Running:
         self._outcome: Reply | Exception | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    def is_inside(self, function: str) -> bool:
+        """Whether the innermost Python function that the call is in has this name."""
+        frame = sys._current_frames().get(self._thread.ident or 0)
+        return frame is not None and frame.f_code.co_name == function
 
     def outcome(self) -> Reply | Exception:
         """What the call came to, soon."""

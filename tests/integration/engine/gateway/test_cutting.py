@@ -146,6 +146,7 @@ def test_a_cut_ends_the_look_up_of_a_host(
     monkeypatch.setattr(socket, "getaddrinfo", never_resolves)
     running = Running(provider, route_to("http://host.example"))
     assert asked.wait(SOON_SECONDS)
+    eventually(lambda: running.is_inside("resolve"))
     running.cut.cut(CutReason.CANCELLED)
     assert running.reason() is CutReason.CANCELLED
     answer.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -14,6 +15,7 @@ from aijobs.engine.gateway.faults import AnsweredFault
 from tests.integration.engine.gateway.calls import REQUEST, a_cut, route_to
 from tests.integration.engine.gateway.test_answers import COUNTED
 from tests.scripted_provider import ScriptedProvider, unaccepting_server
+from tests.scripted_provider.listeners import silent_server
 
 
 def fault_of(
@@ -141,6 +143,12 @@ def test_nobody_accepts_in_time() -> None:
         assert fault_of(provider, url).code == "PROVIDER_TIMEOUT"
 
 
+def test_nobody_shakes_hands_in_time() -> None:
+    with silent_server() as (address, _):
+        provider = OpenAIProvider(connect_seconds=0.1)
+        assert fault_of(provider, f"https://{address}").code == "PROVIDER_TIMEOUT"
+
+
 def test_a_host_without_an_address(provider: OpenAIProvider) -> None:
     assert fault_of(provider, "http://no-such-host.invalid").code == "PROVIDER_TIMEOUT"
 
@@ -157,6 +165,13 @@ def test_a_server_that_does_not_speak_tls(
 ) -> None:
     url = server.base_url.replace("http://", "https://")
     assert fault_of(provider, url).code == "PROVIDER_TIMEOUT"
+
+
+def test_a_private_address_is_not_even_connected_to(provider: OpenAIProvider) -> None:
+    with silent_server() as (address, listener):
+        fault = fault_of(provider, f"http://{address}", public_only=True)
+        assert fault.code == "PROVIDER_ACCOUNT"
+        assert not select.select([listener], [], [], 0)[0]
 
 
 def test_a_private_address_is_refused_where_it_must_be_public(

@@ -53,7 +53,7 @@ def permitted(case: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def test_all_cases_are_there() -> None:
-    assert len(CASES) == 100
+    assert len(CASES) >= 100
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['id']}-{case['kind']}")

@@ -1,0 +1,96 @@
+"""What the engine would make of a model's answer, and why: the production path, without a job."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from aijobs.engine.answer import AnswerParams, read_answer
+from aijobs.engine.chat import Reply
+from aijobs.engine.definition import JobDefinition
+from aijobs.engine.errors import AnswerFault, JobFault
+from aijobs.engine.gateway.message import StrangeContent, said
+
+
+class Unexplainable(Exception):
+    """The question itself is wrong: the sentence names what, and what to do."""
+
+
+class _Params(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    requested_count: int | None = Field(default=None, ge=1)
+    refs: list[str] = []
+
+
+def explain(
+    definition: JobDefinition,
+    raw: str,
+    *,
+    finish_reason: str | None,
+    params: str | None = None,
+    envelope: str | None = None,
+) -> dict[str, Any]:
+    """`{outcome: accept | repair | reject, value?, code?, retryable?, steps}` of an answer.
+
+    `params` is JSON with `requested_count` and `refs`; `envelope` is JSON, the provider's message
+    object, whose content, when it has one, replaces `raw`. Raises Unexplainable.
+    """
+    reply = _reply(raw, finish_reason, envelope)
+    try:
+        answer = read_answer(definition, reply, _params(params))
+    except JobFault as fault:
+        return {
+            "outcome": "reject",
+            "code": fault.code,
+            "retryable": another_call_follows(fault),
+            "steps": list(fault.problems) if isinstance(fault, AnswerFault) else [fault.detail],
+        }
+    return {"outcome": answer.outcome, "value": answer.value, "steps": list(answer.steps)}
+
+
+def another_call_follows(fault: JobFault) -> bool:
+    """Whether a repair round, a larger limit or the job's own retry comes after this fault."""
+    if isinstance(fault, AnswerFault):
+        return fault.repairable or fault.code == "OUTPUT_TRUNCATED"
+    return fault.error.retryable
+
+
+def _params(text: str | None) -> AnswerParams:
+    try:
+        params = _Params.model_validate_json(text or "{}")
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = ".".join(map(str, problem["loc"])) or "--params"
+        raise Unexplainable(f"--params: {field}: {problem['msg']}") from None
+    return AnswerParams(params.requested_count, frozenset(params.refs))
+
+
+def _reply(raw: str, finish_reason: str | None, envelope: str | None) -> Reply:
+    message: dict[str, Any] = {"content": raw} if envelope is None else _message(envelope, raw)
+    try:
+        what = said(message)
+    except StrangeContent:
+        raise Unexplainable("--envelope: content must be text, null or a list of parts") from None
+    return Reply(
+        text=what.text,
+        finish_reason=finish_reason,
+        refusal=what.refusal or None,
+        has_tool_calls=what.has_tool_calls,
+        reasoning=what.reasoning,
+        response_model=None,
+        usage=None,
+        http_status=200,
+    )
+
+
+def _message(envelope: str, raw: str) -> dict[str, Any]:
+    try:
+        message = json.loads(envelope)
+    except ValueError as error:
+        raise Unexplainable(f"--envelope: not JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise Unexplainable("--envelope: must be the provider's message object")
+    return {"content": raw, **message}

@@ -1,0 +1,51 @@
+"""`aijobs explain-output`: why an answer was accepted, repaired or rejected."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from aijobs.engine.explain import Unexplainable, explain
+from aijobs.engine.registry import UnknownJobType, builtin_registry
+
+
+@click.command("explain-output")
+@click.option("--job-type", required=True, help="What the answer is to: quiz_generation, ...")
+@click.option(
+    "--finish-reason",
+    required=True,
+    help="The provider's finish_reason; `none` when it sent none.",
+)
+@click.option("--params", help='JSON: {"requested_count": 5, "refs": ["k1", "k2"]}.')
+@click.option(
+    "--envelope",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="File with the provider's message object; its content replaces standard input.",
+)
+def explain_output(
+    job_type: str, finish_reason: str, params: str | None, envelope: Path | None
+) -> None:
+    """Read a model's raw answer from standard input and print what the engine makes of it.
+
+    Prints JSON: outcome (accept, repair or reject), value, code, retryable, steps.
+    """
+    try:
+        told = explain(
+            builtin_registry().get(job_type),
+            _standard_input(),
+            finish_reason=None if finish_reason.lower() in ("none", "null", "") else finish_reason,
+            params=params,
+            envelope=None if envelope is None else envelope.read_text(encoding="utf-8"),
+        )
+    except (UnknownJobType, Unexplainable, UnicodeDecodeError) as error:
+        click.echo(f"aijobs: {error}", err=True)
+        sys.exit(2)
+    click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+
+
+def _standard_input() -> str:
+    """All of it, byte by byte as UTF-8: no line ends are changed. An envelope needs none."""
+    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")

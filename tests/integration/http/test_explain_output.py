@@ -1,0 +1,85 @@
+"""`aijobs explain-output` says of every collected answer what the engine does with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from aijobs.engine.explain import explain
+from tests.unit.engine.answer.reading import CARDS, definition
+from tests.unit.engine.answer.test_cases import CASES, permitted
+
+CARD = '{"flashcards": [{"front": "Unit of force", "back": "newton"}]}'
+
+
+def test_every_collected_answer_comes_out_as_permitted() -> None:
+    for case in CASES:
+        assert _outcome(case) in permitted(case), case["id"]
+
+
+def test_the_command_prints_one_object() -> None:
+    told = _run("--job-type", "flashcard_generation", "--finish-reason", "stop", raw=CARD)
+    assert json.loads(told.stdout) == {
+        "outcome": "accept",
+        "value": json.loads(CARD),
+        "steps": [],
+    }
+
+
+def test_an_envelope_replaces_standard_input(tmp_path: Path) -> None:
+    envelope = tmp_path / "message.json"
+    envelope.write_text(json.dumps({"content": None, "reasoning_content": "hm"}))
+    words = ("--job-type", "flashcard_generation", "--finish-reason", "length")
+    told = json.loads(_run(*words, "--envelope", str(envelope), raw="").stdout)
+    assert (told["outcome"], told["code"], told["retryable"]) == (
+        "reject",
+        "OUTPUT_TRUNCATED",
+        True,
+    )
+
+
+def test_refs_and_count_are_judged_against() -> None:
+    two = '{"flashcards": [{"front": "a", "back": "b", "ref": "k9"}, {"front": "c", "back": "d"}]}'
+    told = explain(CARDS, two, finish_reason="stop", params='{"refs": ["k1"]}')
+    assert told["code"] == "REFERENCE_VALIDATION_FAILED"
+    told = explain(
+        CARDS, two, finish_reason="stop", params='{"requested_count": 1, "refs": ["k9"]}'
+    )
+    assert told["outcome"] == "repair"
+    assert [card["front"] for card in told["value"]["flashcards"]] == ["a"]
+
+
+def test_a_wrong_question_is_one_line() -> None:
+    known = ("--job-type", "flashcard_generation", "--finish-reason", "stop")
+    for words in (
+        ("--job-type", "poem", "--finish-reason", "stop"),
+        (*known, "--params", "{"),
+        (*known, "--params", '{"requested_count": "two"}'),
+    ):
+        told = _run(*words, raw=CARD)
+        assert told.returncode == 2
+        assert len(told.stderr.strip().splitlines()) == 1
+        assert told.stdout == ""
+
+
+def _outcome(case: dict[str, Any]) -> tuple[str, Any]:
+    context = case["context"] or {}
+    count = context.get("requested_count")
+    told = explain(
+        definition(case["job_type"]),
+        case["raw"] or "",
+        finish_reason=case["finish_reason"],
+        params=json.dumps({"requested_count": count}),
+        envelope=None if case["envelope"] is None else json.dumps(case["envelope"]),
+    )
+    if told["outcome"] == "reject":
+        return f"reject:{'retryable' if told['retryable'] else 'permanent'}", None
+    return told["outcome"], told["value"]
+
+
+def _run(*words: str, raw: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "aijobs.http.cli", "explain-output", *words]
+    return subprocess.run(command, input=raw, capture_output=True, text=True, check=False)

@@ -22,7 +22,7 @@ from aijobs.actors.queues import SYSTEM, TOPICS
 from aijobs.actors.relay import Relay
 from aijobs.engine.engine import Engine
 from aijobs.engine.signals import CANCEL_CHANNEL, OUTBOX_CHANNEL, Listener
-from aijobs.engine.wakeups import hear_cancel
+from aijobs.engine.wakeups import catch_up_on_cancels, hear_cancel
 
 
 class Agent(Protocol):
@@ -100,6 +100,7 @@ class Lifetime(Middleware):
     def _connected(self) -> None:
         self._bells.ring_all()
         self.hint_relay()
+        catch_up_on_cancels(self._engine.attempts, self._client)
 
 
 def _listening_client(url: str) -> redis.Redis:

@@ -111,6 +111,12 @@ class Settings(BaseModel):
         description="pooled connections per process (heartbeat has its own)",
     )
     statement_seconds: float = Field(default=30.0, gt=0, description="PostgreSQL statement_timeout")
+    api_threads: int = Field(
+        default=16,
+        ge=2,
+        le=500,
+        description="threads of an API process; half of them may long-poll",
+    )
     definitions_modules: tuple[str, ...] = Field(
         default=(), description="modules with an application's own job definitions, comma-separated"
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 from uuid import UUID
 
 import redis
@@ -51,7 +52,7 @@ class Signals:
         """Tell the holder of a job, whoever it is, that a cancel is requested."""
 
         def send() -> None:
-            self._client.set(f"job:cancel:{job_id}", b"1", ex=_CANCEL_SECONDS)
+            self._client.set(_cancel_key(job_id), b"1", ex=_CANCEL_SECONDS)
             self._client.publish(CANCEL_CHANNEL, str(job_id))
 
         with sending("cancel_hint"):
@@ -62,6 +63,16 @@ class Signals:
             send()
         except redis.RedisError as error:
             log.warning("hint_lost", error=type(error).__name__)
+
+
+def cancels_among(client: redis.Redis, job_ids: list[UUID]) -> list[UUID]:
+    """Those jobs whose cancel was requested lately, for who may have missed it. Raises RedisError."""
+    found: Any = client.mget(map(_cancel_key, job_ids)) if job_ids else []
+    return [job_id for job_id, is_set in zip(job_ids, found, strict=True) if is_set]
+
+
+def _cancel_key(job_id: UUID) -> str:
+    return f"job:cancel:{job_id}"
 
 
 class Listener:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import redis
+
 from aijobs.engine.attempt import Attempts
 from aijobs.engine.cut import CutReason
+from aijobs.engine.signals import cancels_among
 
 
 def hear_cancel(attempts: Attempts, data: bytes) -> None:
@@ -15,3 +18,10 @@ def hear_cancel(attempts: Attempts, data: bytes) -> None:
     except ValueError:
         return
     attempts.cut(job_id, CutReason.CANCELLED)
+
+
+def catch_up_on_cancels(attempts: Attempts, client: redis.Redis) -> None:
+    """Cut the attempts whose cancel may have been told while nobody listened. Raises RedisError."""
+    under_way = [attempt.lease.job_id for attempt in attempts.all()]
+    for job_id in cancels_among(client, under_way):
+        attempts.cut(job_id, CutReason.CANCELLED)

@@ -13,6 +13,7 @@ from aijobs.engine.refusal import Refused
 from aijobs.engine.signals import Signals
 from aijobs.engine.submit import submit
 from aijobs.http.body import read_json
+from aijobs.http.long_poll import LongPoll, etag, wait_seconds
 from aijobs.http.middleware import identity_of
 from aijobs.http.paging import choice_param, uuid_param, window_of
 from aijobs.http.problems import speaks_chinese
@@ -32,6 +33,7 @@ class Jobs:
     def __init__(self, engine: Engine, signals: Signals) -> None:
         self._engine = engine
         self._signals = signals
+        self._long_poll = LongPoll(engine.settings.api_threads)
 
     def on_post(self, req: falcon.Request, resp: falcon.Response) -> None:
         """Create: 201, or 200 with the job that this key has already made."""
@@ -68,8 +70,15 @@ class Jobs:
         )
 
     def on_get_one(self, req: falcon.Request, resp: falcon.Response, job_id: UUID) -> None:
-        """One job."""
-        resp.media = self._view(req, self._own(req, job_id))
+        """One job; with `?wait=25` as soon as its ETag is not If-None-Match's any more."""
+        seconds = wait_seconds(req)
+        known = req.get_header("If-None-Match")
+        job = self._long_poll.changed(lambda: self._own(req, job_id), known, seconds)
+        resp.set_header("ETag", etag(job))
+        if known == etag(job):
+            resp.status = falcon.HTTP_304
+        else:
+            resp.media = self._view(req, job)
 
     def on_post_cancel(self, req: falcon.Request, resp: falcon.Response, job_id: UUID) -> None:
         """200 when it is cancelled, 202 when its holder has been asked."""

@@ -79,7 +79,7 @@ def _readable(rows: Iterator[_Row], drafts: Drafts) -> Iterator[_Row]:
     try:
         yield from rows
     except _Unreadable as problem:
-        raise drafts.end(problem.line, problem.message)
+        raise drafts.end(problem.line, problem.message) from None
 
 
 def _rows(text: str, delimiter: str) -> Iterator[_Row]:

@@ -21,7 +21,7 @@ def programs(
     directory: Directory, env: Mapping[str, str], settings: Settings, listener: socket.socket
 ) -> Iterator[Command]:
     """The commands, in the order of their start. The API serves what `listener` accepts."""
-    lines = {"api": _api(listener)}
+    lines = {"api": _api(listener, settings)}
     lines |= {f"worker {queue}": _worker(queue, settings) for queue in WORKERS}
     lines |= {"scheduler": _scheduler()}
     for name, words in lines.items():
@@ -35,11 +35,12 @@ def programs(
         )
 
 
-def _api(listener: socket.socket) -> tuple[str, ...]:
+def _api(listener: socket.socket, settings: Settings) -> tuple[str, ...]:
     """The socket listens already, so that nobody else can take the port meanwhile."""
     place = ("--bind", f"fd://{listener.fileno()}", "--no-control-socket")
-    size = ("--worker-class", "gthread", "--threads", "16", "--graceful-timeout", "10")
-    return ("-m", "gunicorn", "aijobs.http.wsgi:create()", *place, *size)
+    size = ("--worker-class", "gthread", "--threads", str(settings.api_threads))
+    stop = ("--graceful-timeout", "10")
+    return ("-m", "gunicorn", "aijobs.http.wsgi:create()", *place, *size, *stop)
 
 
 def _worker(queue: str, settings: Settings) -> tuple[str, ...]:

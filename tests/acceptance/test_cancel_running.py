@@ -12,6 +12,7 @@ from uuid import UUID
 
 import psutil
 import pytest
+import redis
 
 from tests.acceptance.probed.scene import Scene, scene_of
 from tests.acceptance.probed.verdict import check_calls, check_end
@@ -89,6 +90,25 @@ def test_cancelling_twice_asks_twice_and_cancels_once(scene: Scene) -> None:
     scene.converges()
     last = api.cancel(job.id)
     assert (last.status_code, last.json()["code"]) == (409, "JOB_ALREADY_CANCELLED")
+    check_end(scene, job.id, "cancelled")
+    check_calls(scene, job.id, ["cut"])
+
+
+def test_a_request_that_was_told_while_nobody_listened_is_found(scene: Scene) -> None:
+    """The worker is paused while its subscription is cut, so that the message itself is lost."""
+    scene.provider.enqueue("silence")
+    job = scene.world.create()
+    worker = scene.worker(threads=1)
+    eventually(lambda: scene.provider.calls, WAIT_SECONDS)
+    with redis.Redis.from_url(scene.environ["REDIS_URL"]) as client:
+        eventually(lambda: client.pubsub_numsub("aijobs:cancel")[0][1] == 1, WAIT_SECONDS)
+        worker.pause()
+        client.client_kill_filter(_type="pubsub")
+        eventually(lambda: client.pubsub_numsub("aijobs:cancel")[0][1] == 0, WAIT_SECONDS)
+    assert scene.api().cancel(job.id).status_code == 202
+    worker.wake()
+    assert scene.provider.calls[0].peer_closed.wait(WAIT_SECONDS)
+    scene.converges()
     check_end(scene, job.id, "cancelled")
     check_calls(scene, job.id, ["cut"])
 

@@ -26,7 +26,8 @@ IDLE_SECONDS = 60.0
 MOST_STATEMENTS = 100
 MOST_COMMANDS = 100
 
-_SETTLING_SECONDS = 5.0
+#: The first round of the passes is over, its second step too, and every connection is made.
+_SETTLING_SECONDS = 35.0
 #: A line begins so for each message of a client that executes something, BEGIN and COMMIT too:
 #: psycopg2 sends every statement by itself. A statement's other lines are indented.
 _EXECUTED = re.compile(r"^statement log\|.* LOG:  (?:statement|execute [^:]*): \s*(.*)", re.M)

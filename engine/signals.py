@@ -66,7 +66,10 @@ class Signals:
 
 
 def cancels_among(client: redis.Redis, job_ids: list[UUID]) -> list[UUID]:
-    """Those jobs whose cancel was requested lately, for who may have missed it. Raises RedisError."""
+    """Those jobs whose cancel was requested lately, for who may have missed it.
+
+    Raises RedisError.
+    """
     found: Any = client.mget(map(_cancel_key, job_ids)) if job_ids else []
     return [job_id for job_id, is_set in zip(job_ids, found, strict=True) if is_set]
 

@@ -13,8 +13,9 @@ from pydantic import BaseModel
 
 _DOTS = re.compile(r"\s*(?:\.{2,}|…+|\. \. \.)\s*")
 _PLACEHOLDER = re.compile(
-    r"\s*(?:\.{2,}|…+|string|str|placeholder|todo|tbd|<[^<>]*>|\{\{?[^{}]*\}?\}|\[[^\[\]]*\])\s*",
-    re.IGNORECASE,
+    r"""\s*(?: \.{2,} | …+ | string | str | placeholder | todo | tbd
+      | <[a-z][^<>]{2,}> | \{\{?\s*[a-z][\w\s]{2,}\}?\} | \[[a-z][\w\s]{2,}\] )\s*""",
+    re.IGNORECASE | re.VERBOSE,
 )
 
 

@@ -66,6 +66,5 @@ def _await(sock: socket.socket, call: Call, seconds: float) -> None:
     if not poller.poll(seconds * 1000):
         call.check_timed_out()
         raise TimeoutError("the connection was not accepted in time")
-    call.cut.check()
     if code := sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
         raise OSError(code, os.strerror(code))

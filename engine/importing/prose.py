@@ -13,7 +13,7 @@ from aijobs.engine.importing.lines import Line, lines_of
 
 _FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
 #: In a list too, where the item's mark comes before it.
-_FENCE = re.compile(r" {0,3}(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)*(`{3,}(?=[^`]*$)|~{3,})")
+_FENCE = re.compile(r" {0,3}(?:(?:[-+*]|\d{1,9}[.)])[ \t]+){0,9}(`{3,}(?=[^`]*$)|~{3,})")
 _COMMENT = re.compile(r" {0,3}<!--(?!.*-->)")
 
 

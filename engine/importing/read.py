@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from aijobs.engine.importing.csv_file import read_csv
-from aijobs.engine.importing.draft import Draft, Drafts
+from aijobs.engine.importing.draft import MAX_POINTS, Draft, Drafts
 from aijobs.engine.importing.encoding import decode
 from aijobs.engine.importing.markdown import read_markdown
 
 MAX_BYTES = 10_000_000
+#: 100 for each point; what takes time is lines, not bytes.
+MAX_LINES = 100 * MAX_POINTS
 
 FORMATS: dict[str, Callable[[str, Drafts], None]] = {"markdown": read_markdown, "csv": read_csv}
 
@@ -24,5 +26,7 @@ def read_points(raw: bytes, file_format: str, *, charset: str | None = None) -> 
     text = decode(raw, charset)
     if not text or text.isspace():
         raise drafts.end(1, "the file is empty")
+    if text.count("\n") > MAX_LINES:
+        raise drafts.end(MAX_LINES + 1, f"more than {MAX_LINES} lines: split the file")
     FORMATS[file_format](text, drafts)
     return drafts.all()

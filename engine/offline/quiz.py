@@ -11,10 +11,11 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import cycle, zip_longest
+from itertools import zip_longest
 from typing import Any
 
 from aijobs.engine.offline.distractors import (
+    WANTED,
     denied,
     is_statement,
     numbers,
@@ -31,7 +32,7 @@ _MIN_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A question before its options are in order. `fixed`: the options keep the order they have."""
+    """A question before its options are in order."""
 
     item: Item
     sentence: str
@@ -73,7 +74,17 @@ def _drafts(material: Material) -> Iterator[Draft]:
                 found = True
                 yield draft
     if not found:
-        yield from (_membership(material, item) for item in material.items)
+        yield from _of_last_resort(material)
+
+
+def _of_last_resort(material: Material) -> Iterator[Draft]:
+    """Where no item differs from another: what they say, or else what they are about."""
+    claims = [
+        claim
+        for item in material.items
+        for claim in _claims(item, material.random(item.ref), alone=True)
+    ]
+    yield from claims or [_membership(material, item) for item in material.items]
 
 
 def _of_item(material: Material, item: Item) -> Iterator[Draft]:
@@ -134,11 +145,13 @@ def _number(material: Material, item: Item, sentence: str, order: random.Random)
 
 def _claims(item: Item, order: random.Random, *, alone: bool) -> Iterator[Draft]:
     """True or false, where a sentence can be made false; of a lone item also where it cannot."""
+    lie = order.random() < 0.5
     for sentence in item.sentences:
         if not is_statement(sentence):
             continue
         false = _falsified(item, sentence)
-        if false is not None and order.random() < 0.5:
+        lie = lie is (false is None)
+        if false is not None and lie:
             yield _claim(item, sentence, false, is_true=False)
         elif alone or false is not None:
             yield _claim(item, sentence, sentence, is_true=True)
@@ -173,16 +186,21 @@ def _membership(material: Material, item: Item) -> Draft:
     return Draft(item, material.title, stem, wording.true, (wording.false,), "easy")
 
 
-def _positions(order: random.Random) -> Iterator[int]:
-    """Every position as often as any other, in no order that shows."""
-    positions = [0, 1, 2, 3] * 3
-    order.shuffle(positions)
-    return cycle(positions)
+def _positions(order: random.Random) -> dict[int, Iterator[int]]:
+    """By number of options: every position as often as any other, in no order that shows."""
+    return {size: _spread(size, order) for size in range(2, WANTED + 2)}
 
 
-def _question(draft: Draft, positions: Iterator[int]) -> dict[str, Any]:
+def _spread(size: int, order: random.Random) -> Iterator[int]:
+    while True:
+        positions = list(range(size))
+        order.shuffle(positions)
+        yield from positions
+
+
+def _question(draft: Draft, positions: dict[int, Iterator[int]]) -> dict[str, Any]:
     options = list(draft.wrong)
-    position = next(positions) % (len(options) + 1)
+    position = next(positions[len(options) + 1])
     options.insert(position, draft.answer)
     explanation = wording_for(draft.item).explanation
     return {

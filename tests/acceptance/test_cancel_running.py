@@ -1,6 +1,6 @@
 """Cancelling a job whose call is under way: the provider's socket is closed, wherever it was.
 
-Heartbeats are rarer here than a test waits, so that only the wake-up through Redis can be the cause.
+Heartbeats are rarer here than a test waits: only the wake-up through Redis can be the cause.
 """
 
 from __future__ import annotations

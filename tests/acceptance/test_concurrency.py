@@ -25,6 +25,8 @@ from tests.world import World
 CALLS = 64
 CALL_SECONDS = 2.0
 MOST_CONNECTIONS = 8
+#: A transaction that a call keeps open gets older than this; a heartbeat's does not.
+HELD_SECONDS = 1.0
 WAIT_SECONDS = 120
 
 WORKERS, THREADS = 2, 4
@@ -68,17 +70,15 @@ def test_64_calls_at_once_need_8_connections_and_no_transaction(
     url = _as_role(scene.environ["DATABASE_URL"], own_role)
     with _sampling(scene, own_role) as samples:
         scene.worker(queues=("system",))
-        scene.worker(
-            queues=("ai-interactive",), threads=CALLS, environ={"DATABASE_URL": url}
-        )
+        scene.worker(queues=("ai-interactive",), threads=CALLS, environ={"DATABASE_URL": url})
         assert everybody.wait(WAIT_SECONDS)
         samples.mark()
         eventually(lambda: any(call.outcome == "answered" for call in scene.provider.calls), 60)
         during = samples.since_mark()
         _all_succeed(scene, CALLS)
     assert len(during) > 10
-    assert all(set(states) <= {"idle", "active"} for states in during)
-    assert 1 <= max(map(len, samples.seen)) <= MOST_CONNECTIONS
+    assert max(held for held, _ in during) < HELD_SECONDS
+    assert 1 <= max(connections for _, connections in samples.seen) <= MOST_CONNECTIONS
     assert len(scene.provider.calls) == CALLS
     assert scene.rows("SELECT DISTINCT attempt_no FROM ai_job") == [{"attempt_no": 1}]
 
@@ -107,16 +107,16 @@ def test_a_backlog_lets_no_lease_lapse_and_the_urgent_overtake(scene: Scene, cou
 
 
 class _Samples:
-    """What the connections of a role did, again and again."""
+    """Of a role, again and again: its longest idle transaction in seconds, and its connections."""
 
     def __init__(self) -> None:
-        self.seen: list[list[str]] = []
+        self.seen: list[tuple[float, int]] = []
         self._mark = 0
 
     def mark(self) -> None:
         self._mark = len(self.seen) + 1  # not the one that is being taken
 
-    def since_mark(self) -> list[list[str]]:
+    def since_mark(self) -> list[tuple[float, int]]:
         return self.seen[self._mark :]
 
 
@@ -129,8 +129,9 @@ def _sampling(scene: Scene, role: str) -> Iterator[_Samples]:
             connection.autocommit = True
             with connection.cursor() as cursor:
                 while not over.wait(0.02):
-                    cursor.execute("SELECT state FROM pg_stat_activity WHERE usename = %s", (role,))
-                    samples.seen.append([str(row[0]) for row in cursor.fetchall()])
+                    cursor.execute(_ACTIVITY, (role,))
+                    [(held, connections)] = cursor.fetchall()
+                    samples.seen.append((held, connections))
 
     watcher = threading.Thread(target=look)
     watcher.start()
@@ -189,4 +190,9 @@ def _count(scene: Scene, sql: str, **params: Any) -> int:
     return int(scene.rows(sql, **params)[0]["count"])
 
 
+_ACTIVITY = """
+SELECT coalesce(max(extract(epoch FROM clock_timestamp() - state_change))
+                    FILTER (WHERE state LIKE 'idle in transaction%%'), 0)::float, count(*)
+FROM pg_stat_activity WHERE usename = %s
+"""
 _STEPS = "SELECT job_id FROM job_transition WHERE cause = %(cause)s ORDER BY id"

@@ -166,15 +166,21 @@ def test_a_call_that_ends_within_the_time_of_the_stop_is_kept(
     answered_late.set()
     stop.join(WAIT_SECONDS)
     assert scene.world.job(job.id).lifecycle_status == "succeeded"
-    assert scene.world.job(later.id).lifecycle_status == "queued", "a stopping worker claims nothing"
+    assert scene.world.job(later.id).lifecycle_status == "queued", (
+        "a stopping worker claims nothing"
+    )
     feeder.kill()
 
 
 def _calls(scene: Scene, job_id: UUID, state: str | None = None) -> list[dict[str, Any]]:
-    found = scene.rows("SELECT * FROM ai_usage_log WHERE job_id = %(id)s ORDER BY call_no", id=job_id)
+    found = scene.rows(
+        "SELECT * FROM ai_usage_log WHERE job_id = %(id)s ORDER BY call_no", id=job_id
+    )
     return [call for call in found if state in (None, call["state"])]
 
 
 def _causes(scene: Scene, job_id: UUID) -> list[str]:
-    found = scene.rows("SELECT cause FROM job_transition WHERE job_id = %(id)s ORDER BY id", id=job_id)
+    found = scene.rows(
+        "SELECT cause FROM job_transition WHERE job_id = %(id)s ORDER BY id", id=job_id
+    )
     return [step["cause"] for step in found]

@@ -1,8 +1,8 @@
 """Every commit and every external send stands between its two probes; and what a job may cost.
 
 The hook of the probes reads two gauges that the servers keep: transactions that wrote and committed
-(PostgreSQL), and messages, wake-ups and calls that were sent (Redis, the provider). Neither may move
-anywhere but between a `before` and its `after`.
+(PostgreSQL), and messages, wake-ups and calls that were sent (Redis, the provider). Neither may
+move anywhere but between a `before` and its `after`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ PLAIN = [
     *("complete.commit", "relay_hint.send"),
 ]
 
-#: What leaves the process through Redis: messages (rpush), wake-ups (publish), a cancel's key (set).
+#: What leaves through Redis: messages (rpush), wake-ups (publish), the key of a cancel (set).
 _SENDING = ("rpush", "publish", "set")
 _FAILURE = Failure("DEAD_EVENT", "The job could not be dispatched.", "")
 
@@ -123,11 +123,13 @@ class Watch:
         self.wrote[name] += commits
         is_pair = self._open == pair
         if not is_pair or commits > (kind == "commit") or (sends and kind != "send"):
-            self.strays.append(f"{commits} commits and {sends} sends until {point}, within {self._open}")
+            self.strays.append(
+                f"{commits} commits and {sends} sends until {point}, within {self._open}"
+            )
         self._open = None
 
     def nothing_happened(self, until: str) -> None:
-        """Neither gauge has moved: a `before` may lack its `after` when what it announced failed."""
+        """Neither gauge has moved. A `before` has no `after` when the commit that it tells failed."""
         if (moved := self._moved()) != (0, 0):
             commits, sends = moved
             self.strays.append(f"{commits} commits and {sends} sends before {until}")
@@ -239,6 +241,7 @@ def _line(settings: Settings, provider: ScriptedProvider) -> Iterator[Line]:
         gauge.autocommit = True
         first = _next_transaction(gauge)
         broker = worker.build(settings, made.engine)
+        assert isinstance(broker, WakingBroker)
         watch = Watch(lambda: _commits(gauge, first), lambda: _sends(client, provider))
         app = falcon.testing.TestClient(create_app(made.engine, client))
         relay = Relay(broker, made.engine.holder, batch=100, poll_seconds=1)
@@ -285,7 +288,12 @@ def test_a_job_commits_and_sends_nowhere_but_between_its_probes(line: Line) -> N
 
 
 def test_a_commit_without_probes_would_be_found(line: Line) -> None:
-    with pytest.raises(AssertionError, match="1 commits and 0 sends before"), line.watch.looking():
+    with pytest.raises(AssertionError, match="1 commits and 0 sends before create"):
+        _write_unseen(line)
+
+
+def _write_unseen(line: Line) -> None:
+    with line.watch.looking():
         _execute(line.world.engine.settings.database_url, "TRUNCATE notification")
         line.create()
 
@@ -383,7 +391,9 @@ def _released(line: Line) -> None:
 
 def _purged(line: Line) -> None:
     line.create()
-    line.aside("UPDATE outbox_event SET status = 'published', published_at = now() - interval '9 d'")
+    line.aside(
+        "UPDATE outbox_event SET status = 'published', published_at = now() - interval '9 d'"
+    )
     line.run_passes()
     assert line.watch.wrote["purge"] == 1
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 from aijobs.models.probes import POINTS
@@ -45,20 +46,22 @@ class Case:
 
 @dataclass(frozen=True)
 class _Row:
-    """The cases of one play: `names` with both sides each, but for what `special` says of a point."""
+    """The cases of one play: `names` with both sides each; `special` overrides a point's fields."""
 
     play: Play
     names: tuple[str, ...]
     calls: list[str]
     since: str | None = None
     end: str = "succeeded"
-    special: Mapping[str, dict[str, object]] = field(default_factory=dict)
+    special: Mapping[str, dict[str, Any]] = field(default_factory=dict)
 
     def cases(self) -> list[Case]:
-        usual = {"calls": self.calls, "since": self.since, "end": self.end}
+        usual: dict[str, Any] = {"calls": self.calls, "since": self.since, "end": self.end}
         points = [f"{name}.{side}" for name in self.names for side in _sides(name)]
         assert set(self.special) <= set(points)
-        return [Case(self.play, point, **{**usual, **self.special.get(point, {})}) for point in points]
+        return [
+            Case(self.play, point, **{**usual, **self.special.get(point, {})}) for point in points
+        ]
 
 
 def _sides(name: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What runs in a forked process: the production composition of a worker or an API, told where to die.
+"""What runs in a forked process: production's worker or API, told where to die.
 
 Invariant: apart from the hook that every probe calls, nothing differs from production.
 """

@@ -1,7 +1,7 @@
-"""How each probe of the crash matrix is reached: one job, a process that dies, others that finish it.
+"""How each probe of the crash matrix is reached: a job, a process that dies, others that finish it.
 
-Invariant: a play does after the death only what the world outside would do anyway: restart a process,
-repeat a request that got no answer, and let time pass.
+Invariant: after the death a play does only what the world outside would do anyway: restart a
+process, repeat a request that got no answer, and let time pass.
 """
 
 from __future__ import annotations
@@ -75,8 +75,7 @@ def run_with_an_answer_to_repair(scene: Scene, orders: Orders) -> UUID:
     """Every first answer is no JSON, and every repair round mends it."""
 
     def answer(exchange: Exchange) -> None:
-        system, user = (message["content"] for message in exchange.body["messages"])
-        if "You correct a JSON document" not in system:
+        if "You correct a JSON document" not in exchange.body["messages"][0]["content"]:
             first.append(exchange.body)
             ok(exchange, text="I would rather not answer in JSON.")
         else:
@@ -217,8 +216,11 @@ def relay_without_a_broker(scene: Scene, orders: Orders) -> UUID:
     """The relay finds no broker, and gives its events back."""
     job = scene.world.create()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        nowhere = f"redis://127.0.0.1:{taken.getsockname()[1]}/0"
-    scene.worker(environ={"REDIS_URL": nowhere}, **orders).dies()
+        nowhere = f"127.0.0.1:{taken.getsockname()[1]}"
+    away = {"REDIS_URL": f"redis://{nowhere}/0"}
+    if "AMQP_URL" in scene.environ:
+        away["AMQP_URL"] = f"amqp://{nowhere}"
+    scene.worker(environ=away, **orders).dies()
     return _recover(scene, job.id)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -59,9 +60,12 @@ class Scene:
 
     def execute(self, sql: str, **params: Any) -> None:
         """A statement of the superuser, who may also do what the triggers refuse."""
-        with closing(psycopg2.connect(self.environ["DATABASE_URL"])) as connection, connection:
-            with connection.cursor() as cursor:
-                cursor.execute(sql, params)
+        with (
+            closing(psycopg2.connect(self.environ["DATABASE_URL"])) as connection,
+            connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(sql, params)
 
     def rows(self, sql: str, **params: Any) -> list[dict[str, Any]]:
         """What a query finds."""
@@ -146,6 +150,8 @@ def scene_of(database_url: str, redis_url: str, folder: Path, **environ: str) ->
             "AIJOBS_PROVIDER_BASE_URL": provider.base_url,
             **environ,
         }
+        if broker := os.environ.get("AMQP_URL"):
+            settings["AMQP_URL"] = broker
         with world(Settings.from_env(settings)) as made:
             scene = Scene(made, provider, settings, folder)
             try:
@@ -154,8 +160,8 @@ def scene_of(database_url: str, redis_url: str, folder: Path, **environ: str) ->
                 scene.clear_away()
 
 
-# `replica` switches off the triggers that freeze an ended job. The reaper's last success stays where it
-# is: else it would believe in an outage, and wait a lease before it takes any away.
+# `replica` switches off the triggers that freeze an ended job. The reaper's last success stays where
+# it is: else it would believe in an outage, and wait a lease before it takes any away.
 _AGE = """
 SET LOCAL session_replication_role = replica;
 UPDATE ai_job SET lock_until = lock_until - interval '12 hours',

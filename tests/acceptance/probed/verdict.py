@@ -64,7 +64,9 @@ def check_calls(scene: Scene, job_id: UUID, states: list[str], *, unsent: int = 
 
 
 def _check_history(scene: Scene, job: dict[str, Any]) -> None:
-    steps = scene.rows("SELECT * FROM job_transition WHERE job_id = %(id)s ORDER BY id", id=job["id"])
+    steps = scene.rows(
+        "SELECT * FROM job_transition WHERE job_id = %(id)s ORDER BY id", id=job["id"]
+    )
     assert (steps[0]["from_status"], steps[0]["to_status"]) == (None, "queued")
     assert steps[-1]["to_status"] == job["lifecycle_status"]
     for before, after in pairwise(steps):

@@ -39,6 +39,10 @@ def test_the_borders_of_network_reads_do_not_show(cuts: list[int]) -> None:
     assert events(*(STREAM[a:b] for a, b in pairwise(borders))) == EVENTS
 
 
+def test_a_line_end_may_come_in_two_reads_with_an_empty_one_between_them() -> None:
+    assert events(b"data: one\r", b"", b"\ndata: two\n\n") == [Event((b"one", b"two"))]
+
+
 def test_other_separators_of_unicode_are_text() -> None:
     line = "a\u2028b\u0085c\x0bd".encode()
     assert events(b"data: " + line + b"\n\n") == [Event((line,))]

@@ -119,6 +119,11 @@ def test_a_400_that_only_quotes_such_words_is_a_bad_request(text: str) -> None:
     assert fault(400, message(text)).code == "PROVIDER_BAD_REQUEST"
 
 
+@pytest.mark.parametrize("code", ["rate_limit_exceeded", "timeout", "context_length_exceeded"])
+def test_a_400_is_never_retryable(code: str) -> None:
+    assert fault(400, message("x", code)).code == "PROVIDER_BAD_REQUEST"
+
+
 def test_words_count_for_400_alone() -> None:
     assert fault(422, message("Content Exists Risk")).code == "PROVIDER_BAD_REQUEST"
     assert fault(500, message("Model Not Exist")).code == "PROVIDER_UNAVAILABLE"

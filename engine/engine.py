@@ -19,16 +19,23 @@ from aijobs.engine.settings import Settings
 
 @dataclass(frozen=True)
 class Engine:
-    """The collaborators of the stages. `holder` names this process start in leases."""
+    """The collaborators of the stages. `holder` names this process start in leases; `route` is for
+    every tier that has no routes of its own in `tiers`.
+    """
 
     settings: Settings
     registry: Registry
     provider: Provider
     route: Route
     holder: str
+    tiers: Mapping[str, tuple[Route, ...]] = field(default_factory=dict)
     projectors: Mapping[str, Projector] = field(default_factory=lambda: dict(PROJECTORS))
     attempts: Attempts = field(default_factory=Attempts)
     crowd: Crowd = field(default_factory=Crowd)
+
+    def routes(self, tier: str) -> tuple[Route, ...]:
+        """Where requests of a tier go, in the order of preference."""
+        return self.tiers.get(tier) or (self.route,)
 
 
 def build_engine(settings: Settings) -> Engine:
@@ -38,8 +45,23 @@ def build_engine(settings: Settings) -> Engine:
         registry=builtin_registry(settings.definitions_modules),
         provider=_provider(settings),
         route=_route(settings),
+        tiers=_tiers(settings),
         holder=f"{settings.instance}:{os.getpid()}:{uuid4()}",
     )
+
+
+def _tiers(settings: Settings) -> dict[str, tuple[Route, ...]]:
+    tiers: dict[str, tuple[Route, ...]] = {}
+    for named in settings.routes:
+        route = Route(
+            provider=named.provider,
+            model=named.model,
+            base_url=named.base_url,
+            api_key=named.api_key.get_secret_value(),
+            extra_body=named.extra_body,
+        )
+        tiers[named.tier] = (*tiers.get(named.tier, ()), route)
+    return tiers
 
 
 def _provider(settings: Settings) -> Provider:

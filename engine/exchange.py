@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
+import structlog
 from uuid_utils.compat import uuid7
 
 from aijobs.engine.attempt import Attempt
-from aijobs.engine.chat import ChatRequest, Message, Reply, TokenUsage
+from aijobs.engine.chat import ChatRequest, Message, Reply, Route, TokenUsage
 from aijobs.engine.cut import CallCut
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
-from aijobs.engine.errors import JobFault, ProviderFault
+from aijobs.engine.errors import Effect, JobFault, ProviderFault
+from aijobs.engine.gateway import AnsweredFault
+from aijobs.engine.pricing import cost_micro_usd
 from aijobs.models import database as db
 from aijobs.models.errors import LeaseLost
 from aijobs.models.journal import (
@@ -26,6 +31,8 @@ from aijobs.models.journal import (
 )
 from aijobs.models.probes import sending
 from aijobs.models.results import Validated
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +60,7 @@ def ask(
             return Exchange(Reply.from_journal(known), None)
     if attempt.calls >= _call_limit(definition):
         raise JobFault("OUTPUT_INVALID_JSON", f"no usable answer in {attempt.calls} calls")
-    attempt.cut.check()
-    attempt.calls = start_call(
-        attempt.lease,
-        _new_call(engine, definition, request),
-        lease_seconds=engine.settings.lease_seconds,
-        patient=attempt.may_insist,
-    )
-    return _call(engine, attempt, request)
+    return _fall_over(engine, attempt, definition, request)
 
 
 def close(attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:
@@ -87,23 +87,66 @@ def keep(engine: Engine, attempt: Attempt, exchange: Exchange, validated: Valida
         raise
 
 
-def _call(engine: Engine, attempt: Attempt, request: ChatRequest) -> Exchange:
-    call_no, began = attempt.calls, time.monotonic()
+@dataclass(frozen=True, slots=True)
+class _Call:
+    definition: JobDefinition
+    request: ChatRequest
+    route: Route
+
+
+def _fall_over(
+    engine: Engine, attempt: Attempt, definition: JobDefinition, request: ChatRequest
+) -> Exchange:
+    """The tier's routes in their order: the next one where another try may help, within the
+    attempt's deadline; the last one's fault is the answer."""
+    *earlier, last = engine.routes(definition.tier)
+    for route in earlier:
+        try:
+            return _call(engine, attempt, _Call(definition, request, route))
+        except ProviderFault as fault:
+            if not fault.error.retryable and fault.error.effect is Effect.NONE:
+                raise
+            log.info("route_failed", provider=route.provider, error_code=fault.code)
+    return _call(engine, attempt, _Call(definition, request, last))
+
+
+def _call(engine: Engine, attempt: Attempt, call: _Call) -> Exchange:
+    attempt.cut.check()
+    attempt.calls = call_no = start_call(
+        attempt.lease,
+        _new_call(call),
+        lease_seconds=engine.settings.lease_seconds,
+        patient=attempt.may_insist,
+    )
+    began = _Began()
     try:
         with sending("provider_call"):
-            reply = engine.provider.complete(engine.route, request, attempt.cut)
+            reply = engine.provider.complete(call.route, call.request, attempt.cut)
     except (CallCut, ProviderFault) as end:
-        finish_call(attempt.lease, call_no, _ended(end, began), patient=attempt.may_insist)
+        outcome = _ended(end, call.route, began)
+        finish_call(attempt.lease, call_no, outcome, patient=attempt.may_insist)
         raise
-    return Exchange(reply, (call_no, _completed(reply, began)))
+    return Exchange(reply, (call_no, _completed(reply, call.route, began)))
 
 
-def _new_call(engine: Engine, definition: JobDefinition, request: ChatRequest) -> NewCall:
+class _Began:
+    """When a call began: for its price by the wall clock, for its length by the monotonic one."""
+
+    def __init__(self) -> None:
+        self.at = dt.datetime.now(dt.UTC)
+        self._monotonic = time.monotonic()
+
+    def milliseconds(self) -> int:
+        return round((time.monotonic() - self._monotonic) * 1000)
+
+
+def _new_call(call: _Call) -> NewCall:
+    definition, request = call.definition, call.request
     return NewCall(
         id=uuid7(),
         tier=definition.tier,
-        provider=engine.route.provider,
-        model=engine.route.model,
+        provider=call.route.provider,
+        model=call.route.model,
         prompt_key=definition.prompt_key,
         prompt_version=definition.prompt_version,
         request_hash=request.request_hash,
@@ -121,32 +164,50 @@ def _call_limit(definition: JobDefinition) -> int:
     return 2 * (1 + definition.max_retries + definition.repair_rounds)
 
 
-def _completed(reply: Reply, began: float) -> CallOutcome:
-    usage = reply.usage or TokenUsage(input=None, cached=None, output=None, reasoning=None)
+def _completed(reply: Reply, route: Route, began: _Began) -> CallOutcome:
     return CallOutcome(
         state="completed",
-        latency_ms=_milliseconds(began),
+        latency_ms=began.milliseconds(),
+        **_spent(reply.usage, (reply.response_model, route.model), began),
         http_status=reply.http_status,
         finish_reason=reply.finish_reason,
         response_model=reply.response_model,
-        input_tokens=usage.input,
-        cached_tokens=usage.cached,
-        output_tokens=usage.output,
-        reasoning_tokens=usage.reasoning,
         raw_response=reply.to_journal(),
     )
 
 
-def _ended(end: CallCut | ProviderFault, began: float) -> CallOutcome:
+def _ended(end: CallCut | ProviderFault, route: Route, began: _Began) -> CallOutcome:
     if isinstance(end, CallCut):
-        return CallOutcome(state="cut", latency_ms=_milliseconds(began))
+        return CallOutcome(state="cut", latency_ms=began.milliseconds())
+    answered = end if isinstance(end, AnsweredFault) else None
+    models = (answered and answered.response_model, route.model)
     return CallOutcome(
         state="failed",
-        latency_ms=_milliseconds(began),
+        latency_ms=began.milliseconds(),
         http_status=end.http_status,
         error_code=end.code,
+        **_spent(_counted(end), models, began),
     )
 
 
-def _milliseconds(began: float) -> int:
-    return round((time.monotonic() - began) * 1000)
+def _counted(fault: ProviderFault) -> TokenUsage | None:
+    """What a failed call used: as told, nothing where a status refused it, else nobody knows."""
+    if isinstance(fault, AnsweredFault):
+        return fault.usage
+    refused = fault.http_status is not None and fault.http_status >= 300
+    return TokenUsage(input=0, cached=0, output=0, reasoning=0) if refused else None
+
+
+def _spent(
+    usage: TokenUsage | None, models: tuple[str | None, ...], began: _Began
+) -> dict[str, Any]:
+    """The token and cost columns; none of them when the provider did not count."""
+    if usage is None:
+        return {}
+    return {
+        "input_tokens": usage.input,
+        "cached_tokens": usage.cached,
+        "output_tokens": usage.output,
+        "reasoning_tokens": usage.reasoning,
+        "cost_micro_usd": cost_micro_usd(usage, models, began.at),
+    }

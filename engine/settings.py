@@ -6,12 +6,14 @@ start.
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
 
 _DEVELOPMENT_SECRET = "aijobs-development-secret-change-me"
 _DEVELOPMENT_TOKEN = "aijobs-development-runtime-token-change-me"
@@ -32,6 +34,20 @@ class SettingsError(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = problems
+
+
+class RouteSetting(BaseModel):
+    """One route of AIJOBS_ROUTES. `apiKeyVariable` names the environment variable with its key."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
+
+    tier: str = "standard"
+    provider: str = Field(min_length=1)
+    model: str = Field(min_length=1)
+    base_url: str = Field(pattern=r"^https?://")
+    api_key_variable: str = Field(min_length=1)
+    api_key: SecretStr = SecretStr("")
+    extra_body: dict[str, Any] = {}
 
 
 class Settings(BaseModel):
@@ -70,6 +86,10 @@ class Settings(BaseModel):
     )
     provider_api_key: SecretStr | None = Field(default=None, description="the platform's key")
     provider_model: str = Field(default="deepseek-flash", description="model asked for")
+    routes: tuple[RouteSetting, ...] = Field(
+        default=(),
+        description="JSON list of routes per tier in order of preference, instead of the one above",
+    )
     provider_connect_seconds: float = Field(
         default=10.0, gt=0, le=60, description="bound of DNS, connect and TLS of one call"
     )
@@ -139,6 +159,12 @@ class Settings(BaseModel):
             data = {**data, "definitions_modules": names}
         return data
 
+    @model_validator(mode="before")
+    @classmethod
+    def _read_routes(cls, data: dict[str, Any]) -> dict[str, Any]:
+        routes = data.get("routes")
+        return {**data, "routes": json.loads(routes)} if isinstance(routes, str) else data
+
     @model_validator(mode="after")
     def _derive(self) -> Settings:
         if not self.heartbeat_seconds:
@@ -157,13 +183,21 @@ class Settings(BaseModel):
             if environ.get(variable(field), "") != ""
         }
         try:
-            settings = cls.model_validate(values)
+            settings = cls.model_validate(values).with_route_keys(environ)
         except ValidationError as error:
             raise SettingsError([_sentence(item) for item in error.errors()]) from None
         problems = list(_contradictions(settings))
         if problems:
             raise SettingsError(problems)
         return settings
+
+    def with_route_keys(self, environ: Mapping[str, str]) -> Settings:
+        """The same with each route's key, read from the variable that it names."""
+        keyed = tuple(
+            route.model_copy(update={"api_key": SecretStr(environ.get(route.api_key_variable, ""))})
+            for route in self.routes
+        )
+        return self.model_copy(update={"routes": keyed})
 
 
 def variable(field: str) -> str:
@@ -177,7 +211,9 @@ def default_secrets() -> dict[str, str]:
 
 
 def _sentence(item: Any) -> str:
-    field = str(item["loc"][0]) if item["loc"] else ""
+    if not item["loc"]:
+        return f"AIJOBS_ROUTES cannot be used: {item['msg']}"  # the only one read as JSON
+    field = str(item["loc"][0])
     if item["type"] == "missing":
         return f"{variable(field)} is not set: give {Settings.model_fields[field].description}"
     return f"{variable(field)} cannot be used: {item['msg']}"
@@ -197,7 +233,10 @@ def _contradictions(s: Settings) -> Any:
         yield "REDIS_URL must begin with redis://, rediss:// or unix://"
     if s.amqp_url is not None and urlsplit(s.amqp_url).scheme not in ("amqp", "amqps"):
         yield "AMQP_URL must begin with amqp:// or amqps://"
-    if s.provider == "openai":
+    for route in s.routes:
+        if not route.api_key.get_secret_value():
+            yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
+    if s.provider == "openai" and not s.routes:
         if s.provider_api_key is None:
             yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"
         if urlsplit(s.provider_base_url).scheme not in ("http", "https"):

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
@@ -75,21 +76,36 @@ def main(as_json: bool, examples: Path) -> None:
 @contextmanager
 def stack() -> Iterator[dict[str, str]]:
     """`aijobs dev` in a folder that goes away; yields its env file. Leaves nothing running."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     with tempfile.TemporaryDirectory(prefix="aijobs-demo-") as folder:
-        data = Path(folder) / "stack"
+        data, printed = Path(folder) / "stack", Path(folder) / "printed"
         command = [sys.executable, "-m", "aijobs.http.cli", "dev", "--data", str(data)]
-        child = subprocess.Popen(
-            [*command, "--port", "0"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+        with printed.open("w") as log:
+            child = subprocess.Popen(
+                [*command, "--port", "0"], stdout=log, stderr=log, start_new_session=True
+            )
         try:
-            yield _ready(child, data / "env")
+            if not _is_ready(child, data / "env"):
+                raise click.ClickException(f"the stack did not start:\n{printed.read_text()}")
+            yield dict(env_file.read(data / "env"))
         finally:
             child.send_signal(signal.SIGINT)
-            child.communicate()
+            child.wait()
+
+
+def _leave(number: int, frame: FrameType | None) -> NoReturn:
+    """End as an error does: by way of everything that is still to be stopped."""
+    sys.exit(128 + number)
+
+
+def _is_ready(child: subprocess.Popen[bytes], env: Path) -> bool:
+    give_up_at = time.monotonic() + _START_SECONDS
+    while not env.exists():
+        if child.poll() is not None or time.monotonic() > give_up_at:
+            return False
+        time.sleep(0.1)
+    return True
 
 
 class Demo:
@@ -112,10 +128,12 @@ class Demo:
         return outcomes
 
     def _watch(self, client: Client, job: dict[str, Any], began: float) -> Outcome:
+        shown = ""
         while True:
             now = client.job(job["jobId"])
             over = now["lifecycleStatus"] in _OVER
-            self._say(_bar(now), end="\n" if over else "\r")
+            if shown != (shown := _bar(now)):
+                self._say(shown, end="\n" if over else "\r")
             if over or time.monotonic() - began > _JOB_SECONDS:
                 break
             time.sleep(0.05)
@@ -125,16 +143,6 @@ class Demo:
     def _say(self, text: str, end: str = "\n") -> None:
         if not self._quiet:
             click.echo(text + end, nl=False)
-
-
-def _ready(child: subprocess.Popen[str], env: Path) -> dict[str, str]:
-    give_up_at = time.monotonic() + _START_SECONDS
-    while not env.exists():
-        if child.poll() is not None or time.monotonic() > give_up_at:
-            child.kill()
-            raise click.ClickException(f"the stack did not start:\n{child.communicate()[0]}")
-        time.sleep(0.1)
-    return dict(env_file.read(env))
 
 
 def _bar(job: dict[str, Any]) -> str:

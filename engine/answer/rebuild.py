@@ -15,8 +15,8 @@ from aijobs.engine.answer.proof import is_proved
 from aijobs.engine.answer.strict import MAX_DEPTH, NotJson, Unacceptable, check_text
 
 #: json-repair looks far ahead from every bracket: more than any output has of either costs minutes.
-_MAX_CHARACTERS = 60_000
-_MAX_BRACKETS = 2_000
+_MAX_CHARACTERS = 40_000
+_MAX_BRACKETS = 1_000
 #: Full-width separators between tokens, one for one, so that offsets stay.
 _FULL_WIDTH = re.compile(r"(?<=[\"”\]}\d])(\s*)([，：])(?=\s*[\"“\[{\dtfn-])")
 _BRACKET = re.compile(r"[\[\]{}()]")

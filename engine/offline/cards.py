@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
 from typing import Any
 
 from aijobs.engine.offline.distractors import is_statement, numbers, replace_number
-from aijobs.engine.offline.material import BLANK, Item, Material, fold, words
+from aijobs.engine.offline.material import BLANK, Item, Material, fold
+from aijobs.engine.offline.turns import take_turns
 from aijobs.engine.offline.wording import wording_for
 
 _BACK_CHARACTERS = 400
@@ -43,13 +43,10 @@ def flashcards(material: Material, room: int, check: Callable[[], None]) -> dict
 
 def _sides(material: Material) -> Iterator[tuple[Item, str, str]]:
     """The first card of each item, then the second of each, and so on."""
-    per_item = [_of_item(material, item) for item in material.items]
     found = False
-    for round_ in zip_longest(*per_item):
-        for item, sides in zip(material.items, round_, strict=True):
-            if sides is not None:
-                found = True
-                yield item, *sides
+    for side in take_turns(_of_item(material, item) for item in material.items):
+        found = True
+        yield side
     if not found:
         for item in material.items:
             yield (
@@ -59,16 +56,17 @@ def _sides(material: Material) -> Iterator[tuple[Item, str, str]]:
             )
 
 
-def _of_item(material: Material, item: Item) -> Iterator[tuple[str, str]]:
+def _of_item(material: Material, item: Item) -> Iterator[tuple[Item, str, str]]:
     wording = wording_for(item)
     if item.sentences:
-        yield wording.explain.format(title=item.title), _back(item)
+        yield item, wording.explain.format(title=item.title), _back(item)
     for sentence in item.sentences:
-        if not is_statement(sentence) or len(words(sentence) - words(item.title)) < _MIN_WORDS:
+        if not is_statement(sentence) or len(item.told(sentence)) < _MIN_WORDS:
             continue
-        yield from _gaps(item, sentence)
+        for front, back in _gaps(item, sentence):
+            yield item, front, back
         if item.blanked(sentence) is None and _is_only_here(material, item, sentence):
-            yield wording.which_point.format(text=sentence), item.title
+            yield item, wording.which_point.format(text=sentence), item.title
 
 
 def _gaps(item: Item, sentence: str) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ import random
 import re
 from collections.abc import Iterable
 
-from aijobs.engine.offline.material import Item, Material, fold, words
+from aijobs.engine.offline.material import Item, Material, fold
 
 WANTED = 3
 _ALIKE = 0.6
@@ -23,14 +23,15 @@ _DENIAL = re.compile(
 
 def other_titles(material: Material, item: Item, sentence: str, order: random.Random) -> list[str]:
     """Titles that cannot stand where the item's own stands."""
-    others = [
-        other
+    told = item.told(sentence)
+    titles = (
+        other.title
         for other in _nearest(material, item, order)
         if not _overlap(other.title, item.title)
         and not other.is_named_in(sentence)
-        and not _says(other, item, sentence)
-    ]
-    return _distinct((other.title for other in others), item.title)
+        and not _says(other, told, sentence)
+    )
+    return _distinct(titles, item.title)
 
 
 def other_statements(
@@ -48,12 +49,12 @@ def other_statements(
 def other_numbers(material: Material, item: Item, number: str, order: random.Random) -> list[str]:
     """Numbers of as many digits from other items, which the item does not mention."""
     own = set(numbers(item.body))
-    found = [
+    found = (
         candidate
         for other in _nearest(material, item, order)
         for candidate in numbers(" ".join(other.sentences))
         if len(candidate) == len(number) and candidate not in own
-    ]
+    )
     return _distinct(found, number)
 
 
@@ -113,17 +114,16 @@ def _statement(other: Item, item: Item, order: random.Random) -> str | None:
         if is_statement(sentence, 1)
         and not item.is_named_in(sentence)
         and fold(sentence) not in told
-        and not _says(item, other, sentence)
+        and not _says(item, other.told(sentence), sentence)
     ]
     return order.choice(fitting[:3]) if fitting else None
 
 
-def _says(other: Item, item: Item, sentence: str) -> bool:
-    """Does `other`'s body hold most of what `sentence` says of `item`?"""
-    said = words(sentence) - words(item.title)
-    if not said:
-        return fold(sentence) in fold(other.body)
-    return len(said & words(other.body)) / len(said) >= _ALIKE
+def _says(item: Item, told: frozenset[str], sentence: str) -> bool:
+    """Does `item`'s body hold most of `told`, which is what `sentence` says of another?"""
+    if not told:
+        return fold(sentence) in fold(item.body)
+    return len(told & item.vocabulary) / len(told) >= _ALIKE
 
 
 def _overlap(first: str, second: str) -> bool:

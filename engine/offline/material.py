@@ -60,21 +60,38 @@ class Item:
         forms = (self.title, bare, _ARTICLE.sub("", bare))
         return tuple(sorted({form for form in forms if len(form) > 1}, key=lambda f: (-len(f), f)))
 
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """The words of the body."""
+        return words(self.body)
+
+    def told(self, sentence: str) -> frozenset[str]:
+        """The words that a sentence adds to the title."""
+        return words(sentence) - self._title_words
+
     def is_named_in(self, text: str) -> bool:
-        return any(_name_pattern(name).search(text) for name in self.names)
+        return any(pattern.search(text) for pattern in self._patterns)
 
     def blanked(self, sentence: str) -> str | None:
         """`sentence` with this item's name left out; None when it is not named."""
-        for name in self.names:
-            text, count = _name_pattern(name).subn(BLANK, sentence)
+        for pattern in self._patterns:
+            text, count = pattern.subn(BLANK, sentence)
             if count and not self.is_named_in(text):
                 return text
         return None
 
+    @cached_property
+    def _title_words(self) -> frozenset[str]:
+        return words(self.title)
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(_name_pattern(name) for name in self.names)
+
 
 @dataclass(frozen=True, slots=True)
 class Studied:
-    """How the study of an item went: scored attempts, their mean (0-1), last day seen, mean time."""
+    """How studying an item went: scored attempts, their mean (0-1), day last seen, mean time."""
 
     attempts: int
     accuracy: float | None
@@ -124,12 +141,14 @@ def fold(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip(" \t.。,，;；:：!！?？\"'“”").casefold()
 
 
-def words(text: str) -> set[str]:
+def words(text: str) -> frozenset[str]:
     """The words of a text that carry meaning; for Chinese, its pairs of characters."""
     found = {word.casefold() for word in _WORD.findall(text)}
     latin = {word for word in found if not _HAN.search(word) and word not in _COMMON_WORDS}
     runs = [run for word in found for run in re.findall(r"[\u3400-\u9fff]+", word)]
-    return latin | {run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))}
+    return frozenset(latin) | {
+        run[at : at + 2] for run in runs for at in range(max(1, len(run) - 1))
+    }
 
 
 def _studied(row: Mapping[str, Any]) -> Studied:

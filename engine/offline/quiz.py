@@ -11,7 +11,6 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import Any
 
 from aijobs.engine.offline.distractors import (
@@ -24,7 +23,8 @@ from aijobs.engine.offline.distractors import (
     other_titles,
     replace_number,
 )
-from aijobs.engine.offline.material import BLANK, Item, Material, fold, words
+from aijobs.engine.offline.material import BLANK, Item, Material, fold
+from aijobs.engine.offline.turns import take_turns
 from aijobs.engine.offline.wording import wording_for
 
 _MIN_WORDS = 3
@@ -66,13 +66,10 @@ def quiz(material: Material, room: int, check: Callable[[], None]) -> dict[str, 
 
 def _drafts(material: Material) -> Iterator[Draft]:
     """One question of each item, then a second of each, and so on."""
-    per_item = [_of_item(material, item) for item in material.items]
     found = False
-    for round_ in zip_longest(*per_item):
-        for draft in round_:
-            if draft is not None:
-                found = True
-                yield draft
+    for draft in take_turns(_of_item(material, item) for item in material.items):
+        found = True
+        yield draft
     if not found:
         yield from _of_last_resort(material)
 
@@ -105,7 +102,7 @@ def _of_item(material: Material, item: Item) -> Iterator[Draft]:
 
 def _gap(material: Material, item: Item, sentence: str, order: random.Random) -> Draft | None:
     """The item's name left out of a sentence, or the heading over one that does not name it."""
-    if not is_statement(sentence) or len(words(sentence) - words(item.title)) < _MIN_WORDS:
+    if not is_statement(sentence) or len(item.told(sentence)) < _MIN_WORDS:
         return None
     wrong = other_titles(material, item, sentence, order)
     if not wrong:

@@ -6,6 +6,8 @@ stays up, and its own log says what was asked of it.
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -33,6 +35,7 @@ JOBS = 100
 THREADS = {"ai-interactive": 16}
 CALL_SECONDS = 0.5
 BRIEF_SECONDS = 5.0
+HANG_SECONDS = 8.0
 MINUTE_SECONDS = 60.0
 
 _RECOVERY_SECONDS = 120
@@ -208,6 +211,36 @@ def test_redis_absent(system: System, seconds: float) -> None:
     round.jobs.append(system.ask())
     _pass(seconds)
     system.valkey.start()
+    round.outlived()
+
+
+@pytest.mark.long
+def test_redis_hangs(system: System) -> None:
+    """Connections stay open and nobody answers, for longer than the clients wait."""
+    round = Round(system)
+    os.kill(system.valkey.pid, signal.SIGSTOP)
+    try:
+        round.jobs.append(system.ask())
+        _pass(HANG_SECONDS)
+    finally:
+        os.kill(system.valkey.pid, signal.SIGCONT)
+    round.outlived()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("policy", ["noeviction", "allkeys-random"])
+def test_redis_full(system: System, policy: str) -> None:
+    """It refuses every write, or throws away messages and queues as it likes."""
+    round = Round(system)
+    with system.redis() as client:
+        client.config_set("maxmemory-policy", policy)
+        client.config_set("maxmemory", "1")
+        with pytest.raises(redis.OutOfMemoryError):
+            client.set("there is", "no room")
+        round.jobs.append(system.ask())
+        _pass(BRIEF_SECONDS)
+        client.config_set("maxmemory", "0")
+        client.config_set("maxmemory-policy", "noeviction")
     round.outlived()
 
 

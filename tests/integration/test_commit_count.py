@@ -129,7 +129,7 @@ class Watch:
         self._open = None
 
     def nothing_happened(self, until: str) -> None:
-        """Neither gauge has moved. A `before` has no `after` when the commit that it tells failed."""
+        """Neither gauge has moved. A `before` has no `after` when its commit failed."""
         if (moved := self._moved()) != (0, 0):
             commits, sends = moved
             self.strays.append(f"{commits} commits and {sends} sends before {until}")

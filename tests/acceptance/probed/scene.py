@@ -160,8 +160,8 @@ def scene_of(database_url: str, redis_url: str, folder: Path, **environ: str) ->
                 scene.clear_away()
 
 
-# `replica` switches off the triggers that freeze an ended job. The reaper's last success stays where
-# it is: else it would believe in an outage, and wait a lease before it takes any away.
+# `replica` switches off the triggers that freeze an ended job. The reaper's last success stays
+# where it is: else it would believe in an outage, and wait a lease before it takes any away.
 _AGE = """
 SET LOCAL session_replication_role = replica;
 UPDATE ai_job SET lock_until = lock_until - interval '12 hours',
@@ -173,9 +173,13 @@ UPDATE maintenance_pass SET last_started_at = last_started_at - interval '12 hou
 WHERE name IN ('reaper', 'sweep', 'outbox_release');
 """
 
+# An event never before its job, whenever a process commits between the two: its message would find
+# nothing to claim.
 _DUE = """
 UPDATE ai_job SET available_at = now() WHERE lifecycle_status = 'queued' AND available_at > now();
-UPDATE outbox_event SET available_at = now() WHERE status = 'pending' AND available_at > now();
+UPDATE outbox_event event SET available_at = now() FROM ai_job job
+WHERE job.id = event.aggregate_id AND job.available_at <= now()
+  AND event.status = 'pending' AND event.available_at > now();
 """
 
 _UNFINISHED = """

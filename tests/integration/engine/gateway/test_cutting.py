@@ -195,14 +195,15 @@ def test_a_cut_ends_a_call_over_tls(
     assert len({call.client_port for call in tls_server.calls}) == 1
 
 
-@pytest.mark.parametrize(("knob", "options"), WAITING)
 def test_no_byte_that_is_sent_extends_the_deadline(
-    server: ScriptedProvider, provider: OpenAIProvider, knob: str, options: dict[str, Any]
+    server: ScriptedProvider, provider: OpenAIProvider
 ) -> None:
-    server.script(knob, **options)
-    running = Running(provider, route_to(server), seconds=0.2)
-    assert running.reason() is CutReason.DEADLINE
-    assert server.calls[-1].peer_closed.wait(SOON_SECONDS)
+    for knob, options in WAITING:
+        server.enqueue(knob, **options)
+    calls = [Running(provider, route_to(server), seconds=1.0) for _ in WAITING]
+    assert {running.reason() for running in calls} == {CutReason.DEADLINE}
+    assert len(server.calls) == len(WAITING)
+    assert all(call.peer_closed.wait(SOON_SECONDS) for call in server.calls)
 
 
 def test_the_deadline_ends_connecting_when_it_comes_first(provider: OpenAIProvider) -> None:

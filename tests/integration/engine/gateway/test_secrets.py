@@ -7,10 +7,11 @@ import traceback
 
 import pytest
 
-from aijobs.engine.cut import CallCut
+from aijobs.engine.cut import CallCut, CutReason
 from aijobs.engine.errors import ProviderFault
 from aijobs.engine.gateway import OpenAIProvider
-from tests.integration.engine.gateway.calls import KEY, REQUEST, a_cut, route_to
+from tests.eventually import eventually
+from tests.integration.engine.gateway.calls import KEY, REQUEST, Running, a_cut, route_to
 from tests.scripted_provider import Exchange, ScriptedProvider
 from tests.scripted_provider.knobs import Behaviour
 
@@ -71,7 +72,6 @@ def _echo_then_silence(exchange: Exchange) -> None:
         _echo_as_protocol,
         _echo_then_cut,
         _echo_location,
-        _echo_then_silence,
     ],
 )
 def test_the_key_is_in_no_exception_log_or_repr(
@@ -82,18 +82,37 @@ def test_the_key_is_in_no_exception_log_or_repr(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     server.script(behaviour)
-    route = route_to(server)
-    with pytest.raises((ProviderFault, CallCut)) as raised:
-        provider.complete(route, REQUEST, a_cut(0.3))
-    shown = [
-        repr(route),
-        repr(provider),
-        *map(_everything_of, _chain(raised.value)),
-        "".join(traceback.format_exception(raised.value)),
+    with pytest.raises(ProviderFault) as raised:
+        provider.complete(route_to(server), REQUEST, a_cut())
+    assert server.calls
+    assert KEY not in _shown(raised.value, caplog)
+
+
+def test_the_key_is_not_in_what_a_cut_leaves(
+    server: ScriptedProvider, provider: OpenAIProvider, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.script(_echo_then_silence)
+    running = Running(provider, route_to(server))
+    eventually(lambda: server.calls)
+    running.cut.cut(CutReason.CANCELLED)
+    outcome = running.outcome()
+    assert isinstance(outcome, CallCut)
+    assert KEY not in _shown(outcome, caplog)
+
+
+def test_the_key_is_in_no_repr(server: ScriptedProvider, provider: OpenAIProvider) -> None:
+    assert KEY not in repr((route_to(server), provider, vars(provider)))
+
+
+def _shown(error: BaseException, caplog: pytest.LogCaptureFixture) -> str:
+    """Everything that an exception and the log show."""
+    texts = [
+        *map(_everything_of, _chain(error)),
+        *traceback.format_exception(error),
         *(record.getMessage() for record in caplog.records),
     ]
-    assert server.calls
-    assert not [text for text in shown if KEY in text]
+    return "\n".join(texts)
 
 
 def _chain(error: BaseException) -> list[BaseException]:

@@ -179,8 +179,8 @@ def _completed(reply: Reply, route: Route, began: _Began) -> CallOutcome:
 def _ended(end: CallCut | ProviderFault, route: Route, began: _Began) -> CallOutcome:
     if isinstance(end, CallCut):
         return CallOutcome(state="cut", latency_ms=began.milliseconds())
-    answered = end if isinstance(end, AnsweredFault) else None
-    models = (answered and answered.response_model, route.model)
+    answered_by = end.response_model if isinstance(end, AnsweredFault) else None
+    models = (answered_by, route.model)
     return CallOutcome(
         state="failed",
         latency_ms=began.milliseconds(),

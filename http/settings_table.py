@@ -35,7 +35,7 @@ def _kind(annotation: Any) -> str:
     choices = [choice for choice in get_args(annotation) if choice not in (type(None), ...)]
     if all(isinstance(choice, str) for choice in choices):
         return " or ".join(f"`{choice}`" for choice in choices)
-    return _KINDS[choices[0]]
+    return _KINDS.get(choices[0], "JSON")
 
 
 def _default(field: FieldInfo) -> str:

@@ -67,7 +67,7 @@ def page(user_id: UUID, base_id: UUID | None, *, after: Place | None, limit: int
         Material.knowledge_base_id,
         Material.title,
         Material.created_at,
-        fn.length(Material.body).alias("length"),
+        fn.length(Material.body).coerce(False).alias("length"),
     ).where(Material.user_id == user_id)
     if base_id is not None:
         query = query.where(Material.knowledge_base_id == base_id)

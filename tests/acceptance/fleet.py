@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -47,10 +47,13 @@ class Fleet:
 
     def start(self, threads: Mapping[str, int]) -> None:
         """Start all; `threads` replaces the number that a queue's worker has."""
-        for command in programs(self._directory, self._env, self._settings, self._listener):
-            process = Process(_with_threads(command, threads))
-            self._started.append(process)
-            self._records.add(process, _TIER)
+        for command in self._commands():
+            self._start(_with_threads(command, threads))
+
+    def start_alone(self, name: str) -> None:
+        """Start one of the programs."""
+        (command,) = (one for one in self._commands() if one.name == name)
+        self._start(command)
 
     def stop(self) -> None:
         """End all at once."""
@@ -79,6 +82,14 @@ class Fleet:
         except httpx.HTTPError:
             return False
         return answer.status_code == httpx.codes.OK
+
+    def _commands(self) -> Iterator[Command]:
+        return programs(self._directory, self._env, self._settings, self._listener)
+
+    def _start(self, command: Command) -> None:
+        process = Process(command)
+        self._started.append(process)
+        self._records.add(process, _TIER)
 
 
 def _known(process: psutil.Process) -> tuple[int, float] | None:

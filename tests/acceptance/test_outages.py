@@ -244,6 +244,24 @@ def test_redis_full(system: System, policy: str) -> None:
     round.outlived()
 
 
+def test_a_scheduler_outlives_reminders_that_nobody_takes(
+    server_folder: Path, database_url: str, own_valkey: OwnValkey, run_records: Records
+) -> None:
+    """It sends one when it starts, so that no minute has to pass."""
+    url = own_valkey.url
+    own_valkey.stop()
+    environ = {"DATABASE_URL": database_url, "REDIS_URL": url}
+    fleet = Fleet(server_folder / "fleet", environ, run_records)
+    try:
+        fleet.start_alone("scheduler")
+        started = fleet.processes()
+        eventually(lambda: "reminder_lost" in fleet.logs()["scheduler"], 60)
+        assert fleet.processes() == started
+    finally:
+        fleet.stop()
+    assert "Traceback" not in fleet.logs()["scheduler"]
+
+
 def test_postgresql_restarted_at_once(system: System) -> None:
     round = Round(system)
     system.postgres.stop("fast")

@@ -22,7 +22,8 @@ DOCUMENT = {
 
 
 class InstantProvider:
-    """Answers with DOCUMENT; the job's id in the prompt's nonce makes each one's content its own."""
+    """Answers with DOCUMENT; the job's id in the prompt's nonce makes each one's content its own.
+    """
 
     def complete(self, route: Route, request: ChatRequest, cut: Cut) -> Reply:
         cut.check()

@@ -1,8 +1,8 @@
 """Jobs per second and idle latency of the whole pipeline, on servers and workers of its own.
 
-`python -m tests.bench.pipeline [JOBS]` prints one JSON object: jobs_per_s from the first create to the
-last artifact with the workers already up; idle_p50_ms and idle_p95_ms from a create to the commit of
-its artifacts on an idle system.
+`python -m tests.bench.pipeline [JOBS]` prints one JSON object: jobs_per_s from the first create to
+the last artifact with the workers already up; idle_p50_ms and idle_p95_ms from a create to the
+commit of its artifacts on an idle system.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ def check_end(scene: Scene, job_id: UUID, status: str) -> dict[str, Any]:
     named = {"succeeded": "completed"}.get(status, status)
     assert ends == [{"event_type": f"ai.job.{named}", "status": "published"}]
     if status == "succeeded":
+        _check_retries(scene, job)
         _check_products(scene, job)
     else:
         assert _counts(scene, job_id) == [0, 0, 0]
@@ -80,6 +81,22 @@ def _check_history(scene: Scene, job: dict[str, Any]) -> None:
     lapses = [s for s in steps if s["actor"] == "reaper" and s["from_status"] == "running"]
     assert job["crash_count"] == len(lapses)
     assert causes.count("expire") == causes.count("requeue") + causes.count("give_up")
+
+
+def _check_retries(scene: Scene, job: dict[str, Any]) -> None:
+    """One for each fault that may pass and for each lapse, but for those of a validated result."""
+    steps = scene.rows("SELECT * FROM job_transition WHERE job_id = %(id)s", id=job["id"])
+    released = [step for step in steps if step["cause"] == "release_for_retry"]
+    lapsed = [s for s in steps if s["cause"] == "requeue" and not _is_validated(scene, s)]
+    assert job["retry_count"] == len(released) + len(lapsed)
+
+
+def _is_validated(scene: Scene, step: dict[str, Any]) -> bool:
+    """Whether the job had a validated result before this step."""
+    found = scene.rows(
+        "SELECT 1 FROM ai_job_result WHERE job_id = %(job_id)s AND created_at < %(at)s", **step
+    )
+    return bool(found)
 
 
 def _check_products(scene: Scene, job: dict[str, Any]) -> None:

@@ -10,7 +10,13 @@ from aijobs.models import database as db
 from tests.integration.http.caller import Caller, problem
 from tests.world import World
 
-EMPTY = {"goals": None, "level": None, "locale": None, "preferences": {}, "displayName": None}
+EMPTY: dict[str, Any] = {
+    "goals": None,
+    "level": None,
+    "locale": None,
+    "preferences": {},
+    "displayName": None,
+}
 FULL = {
     "goals": "Pass the biology exam in June",
     "level": "大一",

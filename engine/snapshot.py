@@ -80,7 +80,7 @@ def build(
     if ANSWER_PARAMETER in parameters:
         parameters[ANSWER_PARAMETER] = redact(parameters[ANSWER_PARAMETER], names=names)
     content = {
-        "profile": _profile(profile),
+        "profile": _profile(profile, names),
         "target": {
             "type": source.target_type,
             "id": str(source.target_id),
@@ -214,15 +214,26 @@ def _need(point: dict[str, Any]) -> float:
     return days * (_UNKNOWN_ERROR_RATE if accuracy is None else 1.0 - float(accuracy))
 
 
-def _profile(profile: LearnerProfile | None) -> dict[str, Any]:
+def _profile(profile: LearnerProfile | None, names: tuple[str, ...]) -> dict[str, Any]:
+    """What the learner told of themselves, without anything that names or reaches them."""
     if profile is None:
         return {"goals": None, "level": None, "locale": None, "preferences": {}}
     return {
-        "goals": profile.goals,
-        "level": profile.level,
+        "goals": profile.goals and redact(profile.goals, names=names),
+        "level": profile.level and redact(profile.level, names=names),
         "locale": profile.locale,
-        "preferences": profile.preferences,
+        "preferences": _redacted(profile.preferences, names),
     }
+
+
+def _redacted(value: Any, names: tuple[str, ...]) -> Any:
+    if isinstance(value, str):
+        return redact(value, names=names)
+    if isinstance(value, list):
+        return [_redacted(item, names) for item in value]
+    if isinstance(value, dict):
+        return {key: _redacted(item, names) for key, item in value.items()}
+    return value
 
 
 def _item(ref: str, point: dict[str, Any]) -> dict[str, Any]:

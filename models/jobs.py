@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from aijobs.models import database as db
+from aijobs.models.columns import one
 from aijobs.models.lifecycle.claiming import Known, claimable_params
 from aijobs.models.paging import Place, newest_first
 from aijobs.models.sql import load
@@ -40,12 +41,13 @@ class Waiting:
 
 def get(job_id: UUID) -> AiJob | None:
     """Any job, for the engine."""
-    return AiJob.get_or_none(AiJob.id == job_id)
+    return one(AiJob, "id = %(id)s", {"id": job_id})
 
 
 def of_user(job_id: UUID, user_id: UUID) -> AiJob | None:
     """The user's own job, or None."""
-    return AiJob.get_or_none((AiJob.id == job_id) & (AiJob.user_id == user_id))
+    owned = "id = %(id)s AND user_id = %(user_id)s"
+    return one(AiJob, owned, {"id": job_id, "user_id": user_id})
 
 
 def of_user_all(job_ids: Sequence[UUID], user_id: UUID) -> list[AiJob]:

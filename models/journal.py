@@ -6,13 +6,14 @@ a `completed` row is an answer that is never asked for again.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 from psycopg2.extras import Json
 
 from aijobs.models import database as db
+from aijobs.models.columns import columns_of
 from aijobs.models.lifecycle import Lease
 from aijobs.models.lifecycle.edge import Patience, job_from
 from aijobs.models.lifecycle.holding import checkpoint_params, lost
@@ -78,7 +79,7 @@ def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Pa
         calls=1,
         model=(call.provider, call.model),
     )
-    params |= asdict(call) | {"call_uuid": call.id}
+    params |= columns_of(call) | {"call_uuid": call.id}
     tries = 0
 
     def work() -> int:
@@ -121,7 +122,7 @@ def finish_with_result(
         lease_seconds=lease_seconds,
         output_hash=validated.output_hash,
     )
-    params |= asdict(validated) | {"output": Json(validated.output)}
+    params |= columns_of(validated) | {"output": Json(validated.output)}
     found = db.statement("execute", load("execute_done"), params, patient=patient)
     if not found:
         raise lost(lease)
@@ -137,7 +138,7 @@ _NO_CALL = CallOutcome(state="completed", latency_ms=0)
 
 
 def _finish_params(lease: Lease, call_no: int | None, outcome: CallOutcome) -> dict[str, Any]:
-    return asdict(outcome) | {
+    return columns_of(outcome) | {
         "job_id": lease.job_id,
         "attempt_no": lease.attempt_no,
         "call_id": None if call_no is None else f"{lease.attempt_no}-{call_no}",

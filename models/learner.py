@@ -13,6 +13,7 @@ from uuid import UUID
 from psycopg2.extras import Json
 
 from aijobs.models import database as db
+from aijobs.models.columns import one
 from aijobs.models.errors import TargetGone
 from aijobs.models.paging import Place, newest_first
 from aijobs.models.sql import load
@@ -45,8 +46,10 @@ def add_base(base_id: UUID, user_id: UUID, title: str) -> KnowledgeBase:
 
 def base_of(base_id: UUID, user_id: UUID) -> KnowledgeBase | None:
     """The user's knowledge base, or None."""
-    return KnowledgeBase.get_or_none(
-        (KnowledgeBase.id == base_id) & (KnowledgeBase.user_id == user_id)
+    return one(
+        KnowledgeBase,
+        "id = %(id)s AND user_id = %(user_id)s",
+        {"id": base_id, "user_id": user_id},
     )
 
 
@@ -155,7 +158,7 @@ def delete_point(base_id: UUID, point_id: UUID) -> bool:
 
 def profile_of(user_id: UUID) -> LearnerProfile | None:
     """What the user told about themselves."""
-    return LearnerProfile.get_or_none(LearnerProfile.user_id == user_id)
+    return one(LearnerProfile, "user_id = %(user_id)s", {"user_id": user_id})
 
 
 def material_of(material_id: UUID, user_id: UUID) -> Material | None:

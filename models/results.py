@@ -10,6 +10,7 @@ from uuid import UUID
 from psycopg2.extras import Json
 
 from aijobs.models import database as db
+from aijobs.models.columns import one
 from aijobs.models.lifecycle import Lease
 from aijobs.models.sql import load
 from aijobs.models.tables import AiJobArtifact, AiJobInput, AiJobResult
@@ -37,7 +38,7 @@ class Artifact:
 
 def validated_result(job_id: UUID) -> AiJobResult | None:
     """The result that EXECUTE left, if any."""
-    return AiJobResult.get_or_none(AiJobResult.job_id == job_id)
+    return one(AiJobResult, "job_id = %(job_id)s", {"job_id": job_id})
 
 
 def drop_validated(lease: Lease) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from psycopg2.extras import Json
 
 from aijobs.models import database as db
+from aijobs.models.columns import columns_of, one
 from aijobs.models.lifecycle.edge import job_from
 from aijobs.models.sql import load
 from aijobs.models.tables import AiJob
@@ -53,7 +54,7 @@ def create(new: NewJob, *, actor: str) -> AiJob | None:
 
     One statement: run it inside `autocommit("create", ...)` or a transaction of that name.
     """
-    params = asdict(new) | {
+    params = columns_of(new) | {
         "actor": actor,
         "event": BY_NAME["create"].event,
         "params": Json(new.params),
@@ -67,8 +68,8 @@ def create(new: NewJob, *, actor: str) -> AiJob | None:
 
 def find_by_key(user_id: UUID, job_type: str, idempotency_key: str) -> AiJob | None:
     """The job of this user and type that was created with this key."""
-    return AiJob.get_or_none(
-        (AiJob.user_id == user_id)
-        & (AiJob.job_type == job_type)
-        & (AiJob.idempotency_key == idempotency_key)
+    return one(
+        AiJob,
+        "user_id = %(user_id)s AND job_type = %(job_type)s AND idempotency_key = %(key)s",
+        {"user_id": user_id, "job_type": job_type, "key": idempotency_key},
     )

@@ -461,6 +461,9 @@ CREATE UNIQUE INDEX quiz_question_content ON quiz_question (knowledge_base_id, c
 CREATE INDEX recall_evaluation_by_user ON recall_evaluation (user_id, created_at, id);
 CREATE UNIQUE INDEX recall_evaluation_ordinal ON recall_evaluation (job_id, ordinal);
 CREATE INDEX study_record_by_point ON study_record (user_id, knowledge_point_id, at);
+CREATE INDEX study_record_by_user ON study_record (user_id, at, id);
+CREATE INDEX study_record_point ON study_record (knowledge_point_id);
+CREATE INDEX material_base ON material (knowledge_base_id);
 CREATE INDEX weak_point_candidate_by_user ON weak_point_candidate (user_id, created_at, id);
 CREATE UNIQUE INDEX weak_point_candidate_ordinal ON weak_point_candidate (job_id, ordinal);
 ALTER TABLE ai_job_artifact ADD CONSTRAINT ai_job_artifact_job_id_fkey FOREIGN KEY (job_id) REFERENCES ai_job(id) ON DELETE CASCADE;

@@ -85,6 +85,7 @@ class Material(Table):
 
 
 index(Material, "material_by_user", "user_id, created_at, id")
+index(Material, "material_base", "knowledge_base_id")
 
 
 class StudyRecord(Table):
@@ -110,3 +111,5 @@ class StudyRecord(Table):
 
 
 index(StudyRecord, "study_record_by_point", "user_id, knowledge_point_id, at")
+index(StudyRecord, "study_record_by_user", "user_id, at, id")
+index(StudyRecord, "study_record_point", "knowledge_point_id")

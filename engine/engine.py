@@ -10,11 +10,12 @@ from uuid import uuid4
 from aijobs.engine.attempt import Attempts
 from aijobs.engine.chat import Provider, Route
 from aijobs.engine.crowd import Crowd
+from aijobs.engine.definition import InvalidJobDefinition
 from aijobs.engine.gateway import OpenAIProvider
 from aijobs.engine.offline import OfflineProvider
 from aijobs.engine.projectors import PROJECTORS, Projector
-from aijobs.engine.registry import Registry, builtin_registry
-from aijobs.engine.settings import Settings
+from aijobs.engine.registry import DuplicateJobDefinition, Registry, builtin_registry
+from aijobs.engine.settings import Settings, SettingsError
 
 
 @dataclass(frozen=True)
@@ -39,15 +40,22 @@ class Engine:
 
 
 def build_engine(settings: Settings) -> Engine:
-    """The engine that the settings describe."""
+    """The engine that the settings describe. Raises SettingsError for modules without definitions."""
     return Engine(
         settings=settings,
-        registry=builtin_registry(settings.definitions_modules),
+        registry=_registry(settings),
         provider=_provider(settings),
         route=_route(settings),
         tiers=_tiers(settings),
         holder=f"{settings.instance}:{os.getpid()}:{uuid4()}",
     )
+
+
+def _registry(settings: Settings) -> Registry:
+    try:
+        return builtin_registry(settings.definitions_modules)
+    except (ImportError, AttributeError, InvalidJobDefinition, DuplicateJobDefinition) as error:
+        raise SettingsError([f"AIJOBS_DEFINITIONS_MODULES cannot be used: {error}"]) from error
 
 
 def _tiers(settings: Settings) -> dict[str, tuple[Route, ...]]:

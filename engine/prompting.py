@@ -55,8 +55,9 @@ def render_repair(
 
 
 def as_data(value: Any) -> str:
-    r"""JSON in which `<` and `>` are written `\u003c` and `\u003e`."""
-    text = json.dumps(value, ensure_ascii=False)
+    r"""JSON in which `<` and `>` are written `\u003c` and `\u003e`, and so is half of a surrogate
+    pair, which a model may have written and UTF-8 has no form for."""
+    text = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
     return text.replace("<", "\\u003c").replace(">", "\\u003e")
 
 

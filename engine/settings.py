@@ -8,11 +8,19 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic.alias_generators import to_camel
 
 _DEVELOPMENT_SECRET = "aijobs-development-secret-change-me"
@@ -26,6 +34,15 @@ _PLAIN_NAMES = {
     "redis_url": "REDIS_URL",
     "amqp_url": "AMQP_URL",
 }
+_WEB = ("https", "http")
+_SCHEMES = {
+    "database_url": ("postgresql", "postgres"),
+    "database_direct_url": ("postgresql", "postgres"),
+    "redis_url": ("redis", "rediss", "unix"),
+    "amqp_url": ("amqp", "amqps"),
+}
+#: For required settings that are at fault, so that the rest can be checked too.
+_STANDINS = {"database_url": "postgresql:///", "redis_url": "redis://127.0.0.1"}
 
 
 class SettingsError(Exception):
@@ -53,7 +70,7 @@ class RouteSetting(BaseModel):
 class Settings(BaseModel):
     """The settings (docs/settings.md). Durations are seconds unless the name says otherwise."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     database_url: str = Field(description="PostgreSQL URL of the application role")
     database_direct_url: str | None = Field(
@@ -150,20 +167,20 @@ class Settings(BaseModel):
         default_factory=socket.gethostname, description="host part of lease holders' names"
     )
 
-    @model_validator(mode="before")
+    @field_validator("definitions_modules", mode="before")
     @classmethod
-    def _split_lists(cls, data: dict[str, Any]) -> dict[str, Any]:
-        modules = data.get("definitions_modules")
-        if isinstance(modules, str):
-            names = tuple(name.strip() for name in modules.split(",") if name.strip())
-            data = {**data, "definitions_modules": names}
-        return data
+    def _split(cls, given: Any) -> Any:
+        if not isinstance(given, str):
+            return given
+        return tuple(name.strip() for name in given.split(",") if name.strip())
 
-    @model_validator(mode="before")
+    @field_validator("routes", mode="before")
     @classmethod
-    def _read_routes(cls, data: dict[str, Any]) -> dict[str, Any]:
-        routes = data.get("routes")
-        return {**data, "routes": json.loads(routes)} if isinstance(routes, str) else data
+    def _read_json(cls, given: Any) -> Any:
+        try:
+            return json.loads(given) if isinstance(given, str) else given
+        except (ValueError, RecursionError):
+            raise ValueError("must be JSON: a list of objects") from None
 
     @model_validator(mode="after")
     def _derive(self) -> Settings:
@@ -182,11 +199,23 @@ class Settings(BaseModel):
             for field in cls.model_fields
             if environ.get(variable(field), "") != ""
         }
+        problems: list[str] = []
         try:
-            settings = cls.model_validate(values).with_route_keys(environ)
+            settings = cls.model_validate(values)
         except ValidationError as error:
-            raise SettingsError([_sentence(item) for item in error.errors()]) from None
-        problems = list(_contradictions(settings))
+            items = error.errors()
+            problems = [_sentence(item) for item in items]
+            faulty = {str(item["loc"][0]) for item in items}
+            sound = {name: value for name, value in values.items() if name not in faulty}
+            settings = cls.model_validate(_STANDINS | sound)
+        else:
+            faulty = set()
+        settings = settings.with_route_keys(environ)
+        problems += [
+            problem
+            for problem in _contradictions(settings)
+            if not any(variable(field) in problem for field in faulty)
+        ]
         if problems:
             raise SettingsError(problems)
         return settings
@@ -211,41 +240,52 @@ def default_secrets() -> dict[str, str]:
 
 
 def _sentence(item: Any) -> str:
-    if not item["loc"]:
-        return f"AIJOBS_ROUTES cannot be used: {item['msg']}"  # the only one read as JSON
-    field = str(item["loc"][0])
+    field, *inner = item["loc"]
+    place = variable(str(field)) + "".join(
+        f"[{step}]" if isinstance(step, int) else f".{step}" for step in inner
+    )
     if item["type"] == "missing":
-        return f"{variable(field)} is not set: give {Settings.model_fields[field].description}"
-    return f"{variable(field)} cannot be used: {item['msg']}"
+        told = "it" if inner else Settings.model_fields[field].description
+        return f"{place} is not set: give {told}"
+    return f"{place} cannot be used: {item['msg'].removeprefix('Value error, ')}"
 
 
-def _contradictions(s: Settings) -> Any:
+def _contradictions(s: Settings) -> Iterator[str]:
     if s.heartbeat_seconds >= s.lease_seconds:
         yield (
             f"AIJOBS_HEARTBEAT_SECONDS ({s.heartbeat_seconds:g}) must be under "
             f"AIJOBS_LEASE_SECONDS ({s.lease_seconds:g}): a quarter of it is usual"
         )
-    for name in ("database_url", "database_direct_url"):
-        url = getattr(s, name)
-        if url is not None and urlsplit(url).scheme not in ("postgresql", "postgres"):
-            yield f"{variable(name)} must begin with postgresql://"
-    if urlsplit(s.redis_url).scheme not in ("redis", "rediss", "unix", "valkey"):
-        yield "REDIS_URL must begin with redis://, rediss:// or unix://"
-    if s.amqp_url is not None and urlsplit(s.amqp_url).scheme not in ("amqp", "amqps"):
-        yield "AMQP_URL must begin with amqp:// or amqps://"
+    for name, schemes in _SCHEMES.items():
+        yield from _faults_of_url(variable(name), getattr(s, name), schemes)
     for route in s.routes:
+        yield from _faults_of_url("AIJOBS_ROUTES: baseUrl", route.base_url, _WEB)
         if not route.api_key.get_secret_value():
             yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
     if s.provider == "openai" and not s.routes:
         if s.provider_api_key is None:
             yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"
-        if urlsplit(s.provider_base_url).scheme not in ("http", "https"):
-            yield "AIJOBS_PROVIDER_BASE_URL must begin with https:// (or http:// on a private host)"
+        yield from _faults_of_url("AIJOBS_PROVIDER_BASE_URL", s.provider_base_url, _WEB)
     if s.mode == "production":
         yield from _weak_secrets(s)
 
 
-def _weak_secrets(s: Settings) -> Any:
+def _faults_of_url(name: str, url: str | None, schemes: tuple[str, ...]) -> Iterator[str]:
+    """Nothing of the URL is quoted: a password may stand where the port is looked for."""
+    if url is None:
+        return
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.port != 0 and (schemes is not _WEB or bool(parts.hostname))
+    except ValueError:
+        is_whole = False
+    if not is_whole:
+        yield f"{name} is no URL that can be used: check its host, its port and what needs escaping"
+    elif parts.scheme not in schemes:
+        yield f"{name} must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}"
+
+
+def _weak_secrets(s: Settings) -> Iterator[str]:
     for name, default in default_secrets().items():
         for secret in getattr(s, name).get_secret_value().split(","):
             if secret == default or len(secret.encode()) < _MIN_SECRET_BYTES:

@@ -220,7 +220,7 @@ def _new_job(draft: Draft) -> NewJob:
         snapshot_hash=None if snapshot is None else snapshot.content_hash,
         input=private or None,
         idempotency_key=request.idempotency_key,
-        after=tuple(request.after),
+        after=tuple(dict.fromkeys(request.after)),
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import httpx
 
 _TIMEOUT_SECONDS = 30.0
+_RECORDS_AT_ONCE = 500
 
 
 class ApiError(Exception):
@@ -33,15 +34,26 @@ class Client:
         """Close its connections."""
         self._http.close()
 
-    def add_base(self, title: str, points: list[dict[str, Any]]) -> str:
-        """Create a knowledge base with points; returns its id."""
-        base = self._send("POST", "/knowledge-bases", {"title": title})
-        self._send("POST", f"/knowledge-bases/{base['id']}/points", {"points": points})
-        return str(base["id"])
+    def add_base(self, title: str) -> str:
+        """Create a knowledge base; returns its id."""
+        return str(self._send("POST", "/knowledge-bases", {"title": title})["id"])
 
-    def create_job(self, job_type: str, base_id: str, **parameters: Any) -> dict[str, Any]:
-        """Ask for a job on a knowledge base."""
-        target = {"targetType": "knowledge_base", "targetId": base_id}
+    def add_points(self, base_id: str, points: list[dict[str, Any]]) -> dict[str, str]:
+        """Append points to a knowledge base; returns title -> id."""
+        added = self._send("POST", f"/knowledge-bases/{base_id}/points", {"points": points})
+        return {point["title"]: point["id"] for point in added["items"]}
+
+    def add_study_records(self, records: list[dict[str, Any]]) -> None:
+        """Store study records, as many requests as it takes."""
+        for start in range(0, len(records), _RECORDS_AT_ONCE):
+            part = records[start : start + _RECORDS_AT_ONCE]
+            self._send("POST", "/study-records", {"records": part})
+
+    def create_job(
+        self, job_type: str, target_type: str, target_id: str, **parameters: Any
+    ) -> dict[str, Any]:
+        """Ask for a job on a target."""
+        target = {"targetType": target_type, "targetId": target_id}
         return self._send("POST", "/jobs", {"jobType": job_type, **target, **parameters})
 
     def job(self, job_id: str) -> dict[str, Any]:

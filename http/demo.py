@@ -5,6 +5,7 @@ Run by bin/demo. Everything goes over HTTP, as an application would do it.
 
 from __future__ import annotations
 
+import csv
 import json
 import signal
 import subprocess
@@ -22,19 +23,34 @@ import click
 
 from aijobs.http.client import Client
 from aijobs.http.embedded import env_file
+from aijobs.http.embedded.announcement import DEMO_USER
+from aijobs.http.readable import readable
+from aijobs.http.tokens import user_id_of
 
 EXAMPLES = Path("docs/examples")
-MATERIAL = "cell_biology.json"
+MATERIAL, STUDY_LOG = "cell_biology.json", "study_log.csv"
 _START_SECONDS = 120.0
 _JOB_SECONDS = 120.0
 _OVER = ("succeeded", "failed", "cancelled")
 _BAR = 24
 
-#: Job type -> parameters of the request.
-JOBS: dict[str, dict[str, Any]] = {
-    "quiz_generation": {"questionCount": 5},
-    "flashcard_generation": {"cardCount": 6},
+#: What the demo's learner writes from memory about the point of that title.
+RECALLED_POINT = "Mitochondrion"
+RECALL = (
+    "The mitochondrion is an organelle that makes most of the cell's ATP. It has two membranes."
+)
+#: Job type -> what it is about, and the parameters of the request.
+JOBS: dict[str, tuple[str, dict[str, Any]]] = {
+    "learning_state_analysis": ("user", {}),
+    "weak_point_analysis": ("knowledge_base", {}),
+    "next_action_planning": ("user", {}),
+    "quiz_generation": ("knowledge_base", {"questionCount": 5}),
+    "flashcard_generation": ("knowledge_base", {"cardCount": 6}),
+    "active_recall": ("knowledge_point", {"answerText": RECALL}),
+    "feynman_evaluation": ("knowledge_point", {"answerText": RECALL}),
 }
+#: Created and awaited in two goes: a user may have five active jobs.
+_AT_ONCE = 4
 
 
 @dataclass(slots=True)
@@ -62,10 +78,9 @@ class Outcome:
 def main(as_json: bool, examples: Path) -> None:
     """Make a quiz and flashcards of real study material, through every stage, on real servers."""
     demo = Demo(quiet=as_json)
-    material = json.loads((examples / MATERIAL).read_text(encoding="utf-8"))
     with stack() as env:
         client = Client(env["AIJOBS_URL"], env["AIJOBS_USER_TOKEN"])
-        outcomes = demo.run(client, material)
+        outcomes = demo.run(client, examples)
     ok = all(outcome.status == "succeeded" for outcome in outcomes.values())
     if as_json:
         jobs = {job_type: outcome.as_dict() for job_type, outcome in outcomes.items()}
@@ -114,18 +129,39 @@ class Demo:
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
 
-    def run(self, client: Client, material: dict[str, Any]) -> dict[str, Outcome]:
+    def run(self, client: Client, examples: Path) -> dict[str, Outcome]:
         """One job of each type on the material; how each went."""
-        points = material["points"]
-        base_id = client.add_base(material["title"], points)
-        self._say(f"Study material: {material['title']}, {len(points)} points\n")
-        began = time.monotonic()
-        created = {kind: client.create_job(kind, base_id, **more) for kind, more in JOBS.items()}
-        outcomes = {kind: self._watch(client, job, began) for kind, job in created.items()}
-        for kind, job in created.items():
-            if outcomes[kind].status == "succeeded":
-                self._say(f"\n{kind}\n" + "\n".join(_readable(client.result(job["jobId"]))))
+        targets = self._load(client, examples)
+        outcomes: dict[str, Outcome] = {}
+        results: list[str] = []
+        for batch in _batches():
+            began = time.monotonic()
+            created = {
+                kind: client.create_job(kind, target, targets[target], **parameters)
+                for kind, (target, parameters) in batch
+            }
+            for kind, job in created.items():
+                outcomes[kind] = self._watch(client, job, began)
+                if outcomes[kind].status == "succeeded":
+                    lines = readable(client.result(job["jobId"]))
+                    results.append(f"\n── {kind} ──\n" + "\n".join(lines))
+        self._say("\n".join(results))
         return outcomes
+
+    def _load(self, client: Client, examples: Path) -> dict[str, str]:
+        """Store the study material and the study log; the id of each kind of target."""
+        material = json.loads((examples / MATERIAL).read_text(encoding="utf-8"))
+        with (examples / STUDY_LOG).open(encoding="utf-8", newline="") as log:
+            rows = list(csv.DictReader(log))
+        base_id = client.add_base(material["title"])
+        points = client.add_points(base_id, material["points"])
+        client.add_study_records([_record(row, points) for row in rows])
+        self._say(f"{material['title']}: {len(points)} points, {len(rows)} study records\n")
+        return {
+            "user": str(user_id_of(DEMO_USER)),
+            "knowledge_base": base_id,
+            "knowledge_point": points[RECALLED_POINT],
+        }
 
     def _watch(self, client: Client, job: dict[str, Any], began: float) -> Outcome:
         shown = ""
@@ -145,21 +181,31 @@ class Demo:
             click.echo(text + end, nl=False)
 
 
+def _batches() -> Iterator[list[tuple[str, tuple[str, dict[str, Any]]]]]:
+    jobs = list(JOBS.items())
+    for start in range(0, len(jobs), _AT_ONCE):
+        yield jobs[start : start + _AT_ONCE]
+
+
+def _record(row: dict[str, str], points: dict[str, str]) -> dict[str, Any]:
+    """A line of the study log as the API takes it."""
+    record: dict[str, Any] = {
+        "knowledgePointId": points[row["point_title"]],
+        "activity": row["activity"],
+        "durationMs": int(row["duration_ms"]),
+        "at": row["at"],
+    }
+    if row["correct"]:
+        record["correct"] = row["correct"] == "true"
+    if row["score"]:
+        record["score"] = float(row["score"])
+    return record
+
+
 def _bar(job: dict[str, Any]) -> str:
     done = job["progress"] * _BAR // 100
     shown = "█" * done + "·" * (_BAR - done)
-    return f"{job['jobType']:<22} {shown} {job['progress']:>3} % {job['lifecycleStatus']:<10}"
-
-
-def _readable(result: dict[str, Any]) -> Iterator[str]:
-    for number, item in enumerate(result["artifacts"], 1):
-        if "question" in item:
-            yield f"\n{number}. {item['question']}"
-            for place, option in enumerate(item["options"]):
-                mark = "✓" if place == item["answerIndex"] else " "
-                yield f"   {mark} {'ABCDEF'[place]}) {option}"
-        else:
-            yield f"\n{number}. {item['front']}\n   → {item['back']}"
+    return f"{job['jobType']:<24} {shown} {job['progress']:>3} % {job['lifecycleStatus']:<10}"
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ def wait_seconds(req: falcon.Request) -> int:
     given = req.get_param("wait")
     if given is None:
         return 0
-    if not given.isascii() or not given.isdigit() or int(given[:4]) > MAX_SECONDS:
+    digits = given.isascii() and given.isdigit() and len(given) <= 4
+    if not digits or int(given) > MAX_SECONDS:
         fault = FieldFault("wait", f"must be a whole number of seconds up to {MAX_SECONDS}")
         raise Refused("INVALID_REQUEST", "wait cannot be used.", errors=(fault,))
     return int(given)

@@ -38,8 +38,9 @@ class CleanQuery:
     """Text that no database can store is refused at the door: U+0000 and lone surrogates."""
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        for name, value in req.params.items():
-            if _UNSTORABLE.search(f"{name}{value}"):
+        for name, given in req.params.items():
+            values = given if isinstance(given, list) else [given]  # a list when it comes twice
+            if any(_UNSTORABLE.search(text) for text in (name, *values)):
                 raise Refused("INVALID_REQUEST", "A query parameter holds U+0000: remove it.")
         if _UNSTORABLE.search(req.path):
             raise Refused("NOT_FOUND", "A path never holds U+0000.")

@@ -81,8 +81,8 @@ def _place(cursor: str | None) -> Place | None:
         at = dt.datetime.fromisoformat(moment)
         if at.tzinfo is None:
             raise ValueError(moment)
-        return at, UUID(row_id)
-    except (ValueError, binascii.Error):
+        return at.astimezone(dt.UTC), UUID(row_id)
+    except (ValueError, OverflowError, binascii.Error):
         raise _refused("cursor", "must be the nextCursor of an earlier page") from None
 
 

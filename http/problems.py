@@ -80,14 +80,13 @@ _BY_STATUS = {
 
 def speaks_chinese(req: falcon.Request) -> bool:
     """Whether the first language of Accept-Language that we have is Chinese."""
-    wanted = sorted(
-        (part.split(";q=") for part in (req.get_header("Accept-Language") or "").split(",")),
-        key=lambda part: -_weight(part[1] if len(part) > 1 else "1"),
-    )
-    for language, *_ in wanted:
-        if language.strip().lower().startswith(("zh", "en")):
-            return language.strip().lower().startswith("zh")
-    return False
+    weights: dict[str, float] = {}
+    for part in (req.get_header("Accept-Language") or "").split(","):
+        tag, _, parameter = part.partition(";")
+        language = tag.strip().lower().partition("-")[0]
+        weights[language] = max(_weight(parameter), weights.get(language, 0.0))
+    ours = [language for language in weights if language in ("zh", "en") and weights[language] > 0]
+    return bool(ours) and max(ours, key=weights.__getitem__) == "zh"
 
 
 def write_problem(
@@ -129,11 +128,16 @@ def handle_all(app: falcon.App[Any, Any]) -> None:
     app.add_error_handler(DatabaseAway, _on_database_away)
 
 
-def _weight(text: str) -> float:
+def _weight(parameter: str) -> float:
+    """What `q=0.5` says; no parameter is a 1, and what cannot be read is a 0."""
+    name, _, text = parameter.partition("=")
+    if not name.strip():
+        return 1.0
     try:
-        return float(text)
+        weight = float(text) if name.strip().lower() == "q" else 1.0
     except ValueError:
         return 0.0
+    return weight if 0.0 <= weight <= 1.0 else 0.0
 
 
 def _on_bug(req: Any, resp: Any, error: Exception, params: Any) -> None:

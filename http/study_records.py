@@ -37,7 +37,7 @@ def _time_of_study(given: object) -> dt.datetime:
         raise ValueError("must tell its zone: end it with Z or an offset like +08:00")
     if not _EARLIEST <= at <= dt.datetime.now(dt.UTC) + _SLACK:
         raise ValueError("must lie between 1970 and tomorrow")
-    return at
+    return at.astimezone(dt.UTC)  # some offsets that Python reads are none to the database
 
 
 class RecordBody(BaseModel):

@@ -19,6 +19,7 @@ _FAULTS = {
     "aborted": "PROVIDER_UNAVAILABLE",
     "content_filter": "CONTENT_SAFETY_BLOCKED",
 }
+_NAME_CHARACTERS = 200
 
 
 class Assembly:
@@ -124,4 +125,8 @@ def _finish_reason(choice: dict[str, Any]) -> str | None:
 
 
 def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) and value else None
+    """A name, as it can be stored: no database keeps U+0000 or half of a surrogate pair."""
+    if not isinstance(value, str) or not value:
+        return None
+    kept = value[:_NAME_CHARACTERS]
+    return "".join(character if character.isprintable() else "\ufffd" for character in kept)

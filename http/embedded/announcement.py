@@ -10,7 +10,9 @@ from aijobs.http.embedded import env_file
 from aijobs.http.embedded.records import MARK
 from aijobs.http.tokens import issue, user_id_of
 
-_SERVERS = ("DATABASE_URL", "DATABASE_DIRECT_URL", "REDIS_URL")
+#: Whose token a stack's env file holds.
+DEMO_USER = "demo"
+_SERVERS = ("DATABASE_URL", "DATABASE_DIRECT_URL", "REDIS_URL", "AMQP_URL")
 _TOKEN_SECONDS = 30 * 86_400
 
 
@@ -25,7 +27,7 @@ def _is_setting(name: str) -> bool:
 
 
 def _tokens(settings: Settings) -> dict[str, str]:
-    demo, admin = user_id_of("demo"), user_id_of("admin")
+    demo, admin = user_id_of(DEMO_USER), user_id_of("admin")
     runtime = settings.runtime_service_token.get_secret_value()
     return {
         "AIJOBS_USER_TOKEN": issue(settings, demo, "USER", _TOKEN_SECONDS),

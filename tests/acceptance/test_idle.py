@@ -96,8 +96,10 @@ def _client(stack: Stack) -> closing[Client]:
 
 def _finish_a_job(client: Client) -> str:
     """A job from nothing to its result."""
-    base_id = client.add_base("The cell", _POINTS)
-    job_id: str = client.create_job("quiz_generation", base_id, questionCount=3)["jobId"]
+    base_id = client.add_base("The cell")
+    client.add_points(base_id, _POINTS)
+    job = client.create_job("quiz_generation", "knowledge_base", base_id, questionCount=3)
+    job_id: str = job["jobId"]
     eventually(lambda: client.job(job_id)["lifecycleStatus"] == "succeeded", 30)
     return job_id
 

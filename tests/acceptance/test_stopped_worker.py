@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from tests.acceptance.probed.child import Child
 from tests.acceptance.probed.scene import Scene, scene_of
 from tests.acceptance.probed.verdict import check_calls, check_end
 from tests.eventually import eventually
@@ -40,50 +41,105 @@ def scene(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Scene]:
 def answered_late(scene: Scene) -> Iterator[threading.Event]:
     """The first call waits for this event, and then gets a good answer."""
     event = threading.Event()
-
-    def answer(exchange: Exchange) -> None:
-        assert event.wait(WAIT_SECONDS)
-        ok(exchange)
-
-    scene.provider.enqueue(answer)
+    scene.provider.enqueue(_after(event))
     yield event
     event.set()
 
 
-def test_a_worker_that_wakes_after_the_takeover_changes_its_own_usage_row_alone(
+def _after(event: threading.Event) -> Callable[[Exchange], None]:
+    def answer(exchange: Exchange) -> None:
+        event.wait()
+        ok(exchange)
+
+    return answer
+
+
+def test_a_worker_that_wakes_after_the_job_has_ended_changes_its_own_usage_row_alone(
     scene: Scene, answered_late: threading.Event
 ) -> None:
     job = scene.world.create()
+    feeder, sleeper = _stop_in_its_call(scene)
+    other = scene.worker(queues=("ai-interactive",), environ=SHORT)
+    scene.converges()
+    for child in (other, feeder):
+        child.kill()
+
+    _wakes_to_nothing(scene, sleeper, answered_late)
+
+    check_end(scene, job.id, "succeeded")
+    own, _ = _calls(scene)
+    assert own["raw_response"] is None, "the job has ended: its raw answers are dropped"
+    assert len(scene.provider.calls) == 2
+
+
+def test_a_worker_that_wakes_during_the_next_attempt_changes_its_own_usage_row_alone(
+    scene: Scene, answered_late: threading.Event
+) -> None:
+    job = scene.world.create()
+    feeder, sleeper = _stop_in_its_call(scene)
+    scene.provider.enqueue(_after(answered_late))
+    other = scene.worker(queues=("ai-interactive",), environ={"AIJOBS_HEARTBEAT_SECONDS": "20"})
+
+    def asks_too() -> bool:
+        scene.hurry()
+        return len(scene.provider.calls) == 2
+
+    eventually(asks_too, WAIT_SECONDS)
+    feeder.kill()
+    _pause(scene, other)  # so that nobody writes but the one that wakes
+
+    _wakes_to_nothing(scene, sleeper, answered_late)
+
+    other.wake()
+    scene.worker(queues=("system",))
+    scene.converges()
+    check_end(scene, job.id, "succeeded")
+    assert len(scene.provider.calls) == 2
+
+
+def _stop_in_its_call(scene: Scene) -> tuple[Child, Child]:
+    """A worker of the system, and one that is stopped in the middle of its provider call."""
     feeder = scene.worker(queues=("system",), environ=SHORT)
     sleeper = scene.worker(queues=("ai-interactive",), environ=SHORT)
     eventually(lambda: scene.provider.calls, WAIT_SECONDS)
-    sleeper.pause()
-    other = scene.worker(queues=("ai-interactive",), environ=SHORT)
-    scene.converges()
-    check_end(scene, job.id, "succeeded")
-    for child in (other, feeder):
-        child.kill()
-    before = whole_database()
-    [open_call] = _calls(scene, job.id, "unknown")
+    _pause(scene, sleeper)
+    return feeder, sleeper
 
-    answered_late.set()
-    scene.provider.calls[0].ended.wait(WAIT_SECONDS)
+
+def _pause(scene: Scene, child: Child) -> None:
+    """Stop a process while it holds no lock: in a transaction it would keep all others waiting."""
+    busy = (
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
+        "AND state <> 'idle' AND pid <> pg_backend_pid()"
+    )
+
+    def is_paused() -> bool:
+        child.pause()
+        if scene.rows(busy):
+            child.wake()
+            return False
+        return True
+
+    eventually(is_paused, WAIT_SECONDS)
+
+
+def _wakes_to_nothing(scene: Scene, sleeper: Child, answered: threading.Event) -> None:
+    """Its answer is there when it wakes: it notes what that cost, and nothing else."""
+    before, [open_call, *_] = whole_database(), _calls(scene)
+    assert open_call["state"] == "unknown"
+    answered.set()
+    assert scene.provider.calls[0].ended.wait(WAIT_SECONDS)
     sleeper.wake()
-    eventually(lambda: not _calls(scene, job.id, "unknown"), WAIT_SECONDS)
     eventually(lambda: "lease_lost" in sleeper.said, WAIT_SECONDS)
     sleeper.stops()
 
-    after = whole_database()
-    changed = {table for table in before if before[table] != after[table]}
-    assert changed == {"ai_usage_log"}
-    kept = set(before["ai_usage_log"]) & set(after["ai_usage_log"])
-    assert len(kept) == len(before["ai_usage_log"]) - 1 == len(after["ai_usage_log"]) - 1
-    [own] = [call for call in _calls(scene, job.id) if call["id"] == open_call["id"]]
+    after, [own, *_] = whole_database(), _calls(scene)
+    assert {name for name in before if before[name] != after[name]} == {"ai_usage_log"}
+    assert len(set(before["ai_usage_log"]) - set(after["ai_usage_log"])) == 1
+    assert len(before["ai_usage_log"]) == len(after["ai_usage_log"])
     assert own["state"] in ("completed", "cut")  # read before the heartbeat noticed, or after
-    assert own["raw_response"] is None, "the job has ended: its raw answers are dropped"
-    frozen = ("attempt_no", "call_no", "call_id", "request_hash", "user_id", "started_at")
-    assert {name: own[name] for name in frozen} == {name: open_call[name] for name in frozen}
-    assert len(scene.provider.calls) == 2
+    frozen = ("id", "attempt_no", "call_no", "call_id", "request_hash", "user_id", "started_at")
+    assert [own[name] for name in frozen] == [open_call[name] for name in frozen]
     assert "Traceback" not in sleeper.said
 
 
@@ -172,11 +228,8 @@ def test_a_call_that_ends_within_the_time_of_the_stop_is_kept(
     feeder.kill()
 
 
-def _calls(scene: Scene, job_id: UUID, state: str | None = None) -> list[dict[str, Any]]:
-    found = scene.rows(
-        "SELECT * FROM ai_usage_log WHERE job_id = %(id)s ORDER BY call_no", id=job_id
-    )
-    return [call for call in found if state in (None, call["state"])]
+def _calls(scene: Scene) -> list[dict[str, Any]]:
+    return scene.rows("SELECT * FROM ai_usage_log ORDER BY call_no")
 
 
 def _causes(scene: Scene, job_id: UUID) -> list[str]:

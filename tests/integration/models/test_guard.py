@@ -1,4 +1,4 @@
-"""What the database refuses on its own: raw SQL by a role with no right but to read and write rows."""
+"""What the database refuses on its own, from a role that may only read and write rows."""
 
 from __future__ import annotations
 
@@ -116,13 +116,16 @@ def test_a_status_that_does_not_exist_is_refused(here: World, role: Role) -> Non
 
 
 _INSERT = """
-INSERT INTO ai_job (id, user_id, job_type, definition_version, target_type, target_id, queue_name,
-    priority, request_hash, credential_mode, prompt_version, input_schema_version,
-    output_schema_version, max_retry_count, timeout_seconds, attempt_no, lifecycle_status, locked_by,
-    locked_at, lock_until, started_at, finished_at, error_code, cancel_requested_at, completed_at)
-VALUES (%(id)s, %(id)s, 'quiz_generation', 1, 'user', %(id)s, 'ai-interactive', 50, '', 'platform_key',
-    'v1', '1', '1', 3, 120, %(attempt_no)s, %(status)s, %(holder)s, %(leased)s, %(leased)s,
-    %(leased)s, %(ended)s, 'FORGED', %(cancelled)s, %(completed)s)
+INSERT INTO ai_job
+    (id, user_id, job_type, definition_version, target_type, target_id, queue_name, priority,
+     request_hash, credential_mode, prompt_version, input_schema_version, output_schema_version,
+     max_retry_count, timeout_seconds, attempt_no, lifecycle_status, locked_by, locked_at,
+     lock_until, started_at, finished_at, error_code, cancel_requested_at, completed_at)
+VALUES
+    (%(id)s, %(id)s, 'quiz_generation', 1, 'user', %(id)s, 'ai-interactive', 50,
+     '', 'platform_key', 'v1', '1', '1',
+     3, 120, %(attempt_no)s, %(status)s, %(holder)s, %(leased)s,
+     %(leased)s, %(leased)s, %(ended)s, 'FORGED', %(cancelled)s, %(completed)s)
 """
 
 
@@ -186,7 +189,7 @@ def test_a_counter_does_not_shrink_along_an_edge_either(
 
 
 def test_a_claim_begins_an_attempt_and_nothing_else_does(here: World, role: Role) -> None:
-    queued, active = here.create().id, job_in(here, "expired").job_id
+    active, queued = job_in(here, "expired").job_id, here.create().id
     rule = ("23514", "ai_job_attempt_per_claim")
     without = _forge("queued", "running").replace("attempt_no = attempt_no + 1, ", "")
     assert role.refused(without, id=queued) == rule

@@ -40,7 +40,7 @@ class Engine:
 
 
 def build_engine(settings: Settings) -> Engine:
-    """The engine that the settings describe. Raises SettingsError for modules without definitions."""
+    """The engine that the settings describe. Raises SettingsError for unusable definitions."""
     return Engine(
         settings=settings,
         registry=_registry(settings),

@@ -34,12 +34,12 @@ _PLAIN_NAMES = {
     "redis_url": "REDIS_URL",
     "amqp_url": "AMQP_URL",
 }
-_WEB = ("https", "http")
-_SCHEMES = {
-    "database_url": ("postgresql", "postgres"),
-    "database_direct_url": ("postgresql", "postgres"),
-    "redis_url": ("redis", "rediss", "unix"),
-    "amqp_url": ("amqp", "amqps"),
+_BEGINNINGS = {
+    "database_url": ("postgresql://", "postgres://"),
+    "database_direct_url": ("postgresql://", "postgres://"),
+    "redis_url": ("redis://", "rediss://", "unix://"),
+    "amqp_url": ("amqp://", "amqps://"),
+    "provider_base_url": ("https://", "http://"),
 }
 #: For required settings that are at fault, so that the rest can be checked too.
 _STANDINS = {"database_url": "postgresql:///", "redis_url": "redis://127.0.0.1"}
@@ -256,33 +256,39 @@ def _contradictions(s: Settings) -> Iterator[str]:
             f"AIJOBS_HEARTBEAT_SECONDS ({s.heartbeat_seconds:g}) must be under "
             f"AIJOBS_LEASE_SECONDS ({s.lease_seconds:g}): a quarter of it is usual"
         )
-    for name, schemes in _SCHEMES.items():
-        yield from _faults_of_url(variable(name), getattr(s, name), schemes)
+    for name, beginnings in _BEGINNINGS.items():
+        url = getattr(s, name)
+        if url is not None and not url.startswith(beginnings):
+            yield f"{variable(name)} must begin with {' or '.join(beginnings)}"
+    for name, url in _located(s):
+        if not _has_place(url):
+            yield f"{name} names no place: check its host, its port and what needs escaping"
     for route in s.routes:
-        yield from _faults_of_url("AIJOBS_ROUTES: baseUrl", route.base_url, _WEB)
         if not route.api_key.get_secret_value():
             yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
-    if s.provider == "openai" and not s.routes:
-        if s.provider_api_key is None:
-            yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"
-        yield from _faults_of_url("AIJOBS_PROVIDER_BASE_URL", s.provider_base_url, _WEB)
+    if s.provider == "openai" and not s.routes and s.provider_api_key is None:
+        yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"
     if s.mode == "production":
         yield from _weak_secrets(s)
 
 
-def _faults_of_url(name: str, url: str | None, schemes: tuple[str, ...]) -> Iterator[str]:
-    """Nothing of the URL is quoted: a password may stand where the port is looked for."""
-    if url is None:
-        return
+def _located(s: Settings) -> Iterator[tuple[str, str]]:
+    """Whose URL is taken apart when it is used (PostgreSQL's own client reads its URL itself)."""
+    yield "REDIS_URL", s.redis_url
+    for url in s.amqp_url.split(";") if s.amqp_url else ():
+        yield "AMQP_URL", url
+    for route in s.routes:
+        yield "AIJOBS_ROUTES: baseUrl", route.base_url
+    yield "AIJOBS_PROVIDER_BASE_URL", s.provider_base_url
+
+
+def _has_place(url: str) -> bool:
+    """Nothing of the URL is told: a password may stand where the port is looked for."""
     try:
         parts = urlsplit(url)
-        is_whole = parts.port != 0 and (schemes is not _WEB or bool(parts.hostname))
+        return parts.port != 0 and (not url.startswith("http") or bool(parts.hostname))
     except ValueError:
-        is_whole = False
-    if not is_whole:
-        yield f"{name} is no URL that can be used: check its host, its port and what needs escaping"
-    elif parts.scheme not in schemes:
-        yield f"{name} must begin with {' or '.join(f'{scheme}://' for scheme in schemes)}"
+        return False
 
 
 def _weak_secrets(s: Settings) -> Iterator[str]:

@@ -8,8 +8,9 @@ import falcon
 from pydantic import BaseModel, ValidationError
 
 from aijobs.engine.answer.strict import NotJson, Unacceptable, loads
-from aijobs.engine.refusal import Refused
+from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.request import invalid
+from aijobs.http.broken_json import place_in
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -26,13 +27,17 @@ def read_json(req: falcon.Request) -> Any:
     if not raw.strip():
         raise Refused("INVALID_REQUEST", "The body is empty: send a JSON object.")
     try:
-        return loads(raw.decode("utf-8"))
+        text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Refused("INVALID_REQUEST", f"The body is not UTF-8 at byte {error.start}.") from None
+    try:
+        return loads(text)
     except NotJson:
         raise Refused("INVALID_REQUEST", "The body is not JSON: check quotes and commas.") from None
     except Unacceptable as problem:
-        raise Refused("INVALID_REQUEST", f"The body cannot be used: {problem}") from None
+        fault = FieldFault(place_in(text), str(problem))
+        detail = f"The body cannot be used: {problem}"
+        raise Refused("INVALID_REQUEST", detail, errors=(fault,)) from None
 
 
 def read_model(req: falcon.Request, model: type[M]) -> M:
@@ -50,7 +55,12 @@ def read_bytes(req: falcon.Request, limit: int = MAX_BYTES) -> bytes:
     """The body as it came. Raises Refused PAYLOAD_TOO_LARGE beyond `limit` bytes."""
     if (req.content_length or 0) > limit:
         raise Refused("PAYLOAD_TOO_LARGE", f"At most {limit} bytes.")
-    raw: bytes = req.bounded_stream.read(limit + 1)
+    # Chunks have no Content-Length: there the server tells the end, and Falcon's own bound would be 0.
+    stream = req.stream if req.env.get("wsgi.input_terminated") else req.bounded_stream
+    try:
+        raw: bytes = stream.read(limit + 1)
+    except OSError:
+        raise Refused("INVALID_REQUEST", "The body did not arrive in one piece.") from None
     if len(raw) > limit:
         raise Refused("PAYLOAD_TOO_LARGE", f"At most {limit} bytes.")
     return raw

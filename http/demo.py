@@ -37,7 +37,8 @@ _BAR = 24
 #: What the demo's learner writes from memory about the point of that title.
 RECALLED_POINT = "Mitochondrion"
 RECALL = (
-    "The mitochondrion is an organelle that makes most of the cell's ATP. It has two membranes."
+    "It makes most of the energy currency of a eukaryotic cell by oxidising food with oxygen. "
+    "The inner membrane is folded into cristae."
 )
 #: Job type -> what it is about, and the parameters of the request.
 JOBS: dict[str, tuple[str, dict[str, Any]]] = {

@@ -34,6 +34,7 @@ from aijobs.models.lifecycle import (
     begin,
     checkpoint,
     confirm_cancel,
+    confirm_cancel_lapsed,
     fail,
     hand_back,
     release_for_retry,
@@ -49,6 +50,7 @@ from tests.integration.models.states import (
     claimed,
     expire_now,
     hasty,
+    job_in,
     running,
     sql,
     take_over,
@@ -163,13 +165,25 @@ LOSSES = (
 )
 
 
-@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("write", sorted(set(WRITES) - {"confirm_cancel"}))
 def test_a_write_that_waits_for_the_takeover_changes_nothing(here: World, write: str) -> None:
-    lease = running(here)
+    lease = job_in(here, "locked" if write == "begin" else "running")
     _start(lease)
     left, outcome = beaten(lambda: _by_another(here, lease), lambda: WRITES[write](lease))
     assert isinstance(outcome, LeaseLost)
     assert (outcome.job_id, outcome.attempt_no) == (lease.job_id, 2)
+    assert whole_database() == left
+
+
+def test_a_holder_whose_cancel_the_reaper_confirms_changes_nothing(here: World) -> None:
+    lease = running(here)
+    request_cancel(lease.job_id, reason="user")
+    here.lapse(lease.job_id)
+    left, outcome = beaten(
+        lambda: confirm_cancel_lapsed(lease.job_id, grace_seconds=30),
+        lambda: WRITES["confirm_cancel"](lease),
+    )
+    assert isinstance(outcome, LeaseLost)
     assert whole_database() == left
 
 

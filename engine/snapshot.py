@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from aijobs.engine.answer import output_hash
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import SnapshotFault
-from aijobs.engine.redaction import redact
+from aijobs.engine.redaction import redact, redact_all
 from aijobs.models import learner
 from aijobs.models.tables import LearnerProfile
 

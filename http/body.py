@@ -55,12 +55,14 @@ def read_bytes(req: falcon.Request, limit: int = MAX_BYTES) -> bytes:
     """The body as it came. Raises Refused PAYLOAD_TOO_LARGE beyond `limit` bytes."""
     if (req.content_length or 0) > limit:
         raise Refused("PAYLOAD_TOO_LARGE", f"At most {limit} bytes.")
-    # Chunks have no Content-Length: there the server tells the end, and Falcon's own bound would be 0.
+    # A body in chunks has no length: the server tells its end, and Falcon's own bound would be 0.
     stream = req.stream if req.env.get("wsgi.input_terminated") else req.bounded_stream
     try:
         raw: bytes = stream.read(limit + 1)
-    except OSError:
-        raise Refused("INVALID_REQUEST", "The body did not arrive in one piece.") from None
+    except (
+        Exception
+    ):  # each server has its own words for a client that breaks off or garbles chunks
+        raise Refused("INVALID_REQUEST", "The body did not arrive whole: send it again.") from None
     if len(raw) > limit:
         raise Refused("PAYLOAD_TOO_LARGE", f"At most {limit} bytes.")
     return raw

@@ -85,8 +85,8 @@ def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Pa
     def work() -> int:
         nonlocal tries
         tries += 1
-        if tries > 1 and (known := AiUsageLog.get_or_none(AiUsageLog.id == call.id)):
-            return int(known.call_no)
+        if tries > 1 and (known := db.row(_STARTED, params)) is not None:
+            return int(known["call_no"])
         found = db.row(load("call_start"), params)
         if found is None:
             raise lost(lease)
@@ -135,6 +135,12 @@ def calls_of(job_id: UUID) -> list[AiUsageLog]:
 
 
 _NO_CALL = CallOutcome(state="completed", latency_ms=0)
+
+# Fenced as well: whoever lost the lease with the answer must not call.
+_STARTED = """
+SELECT usage.call_no FROM ai_usage_log usage JOIN ai_job job ON job.id = usage.job_id
+WHERE usage.id = %(call_uuid)s AND job.attempt_no = %(attempt_no)s AND job.locked_by = %(holder)s
+"""
 
 
 def _finish_params(lease: Lease, call_no: int | None, outcome: CallOutcome) -> dict[str, Any]:

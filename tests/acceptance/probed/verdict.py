@@ -58,8 +58,9 @@ def check_calls(scene: Scene, job_id: UUID, states: list[str], *, unsent: int = 
         assert call["finished_at"] is not None
         assert call["raw_response"] is None, "raw answers are dropped at the end"
         assert call["success"] == (call["state"] == "completed")
-        assert call["estimated"] == (call["state"] != "completed")
-        assert call["input_tokens"] > 0 and call["output_tokens"] > 0
+        if call["state"] != "failed":  # a call that the provider refused may cost nothing
+            assert call["estimated"] == (call["state"] in ("cut", "unknown"))
+            assert call["input_tokens"] > 0 and call["output_tokens"] > 0
     paid = [call["request_hash"] for call in calls if call["state"] == "completed"]
     assert len(set(paid)) == len(paid), "a completed answer was asked for again"
 

@@ -207,7 +207,7 @@ def test_a_heartbeat_after_the_takeover_renews_nothing(
     loss(here, lease)
     with nothing_changes():
         renewal = renew([lease], 60)
-    assert (renewal.renewed, renewal.lost) == (frozenset(), {lease.job_id})
+    assert (renewal.renewed, renewal.lost) == (frozenset(), frozenset({lease.job_id}))
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.__name__.strip("_"))

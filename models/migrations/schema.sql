@@ -1,0 +1,735 @@
+-- Made by `python -m tests.dump_schema`; never edited.
+CREATE FUNCTION public.ai_job_guard() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    same ai_job;
+BEGIN
+    IF TG_OP = 'INSERT' THEN
+        IF NEW.lifecycle_status <> 'queued' OR NEW.attempt_no <> 0 THEN
+            RAISE EXCEPTION 'a job begins queued and unattempted, not % at attempt %',
+                NEW.lifecycle_status, NEW.attempt_no
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'ai_job_begins_queued';
+        END IF;
+    ELSIF OLD.lifecycle_status IN ('succeeded', 'failed', 'cancelled') THEN
+        same := NEW;
+        same.status := OLD.status;  -- generated after this trigger
+        same.completed_at := OLD.completed_at;
+        IF same IS DISTINCT FROM OLD OR OLD.completed_at IS NOT NULL THEN
+            RAISE EXCEPTION 'job % has ended: only completed_at may still be set', OLD.id
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'ai_job_terminal_frozen';
+        END IF;
+        RETURN NEW;
+    ELSE
+        IF NEW.id <> OLD.id OR NEW.attempt_no < OLD.attempt_no OR NEW.retry_count < OLD.retry_count THEN
+            RAISE EXCEPTION 'job %: identity, attempt_no and retry_count never shrink or change', OLD.id
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'ai_job_counters_grow';
+        END IF;
+        IF NEW.lifecycle_status <> OLD.lifecycle_status
+           AND (OLD.lifecycle_status || '>' || NEW.lifecycle_status) NOT IN (
+                'queued>running', 'queued>locked', 'queued>cancelled', 'queued>failed',
+                'locked>running', 'locked>succeeded', 'locked>failed', 'locked>queued',
+                'locked>expired', 'locked>cancelled',
+                'running>succeeded', 'running>failed', 'running>queued', 'running>expired',
+                'running>cancelled',
+                'expired>queued', 'expired>failed', 'expired>cancelled') THEN
+            RAISE EXCEPTION 'job %: no transition leads from % to %',
+                OLD.id, OLD.lifecycle_status, NEW.lifecycle_status
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'ai_job_transition_listed';
+        END IF;
+        IF (NEW.attempt_no <> OLD.attempt_no) <> (OLD.lifecycle_status = 'queued'
+                AND NEW.lifecycle_status IN ('running', 'locked')) THEN
+            RAISE EXCEPTION 'job %: a claim and nothing else begins an attempt', OLD.id
+                USING ERRCODE = 'check_violation', CONSTRAINT = 'ai_job_attempt_per_claim';
+        END IF;
+    END IF;
+    NEW.rank_at := NEW.available_at + NEW.priority * interval '60 seconds';
+    NEW.updated_at := now();
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.job_transition_guard() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'job_transition is append-only'
+        USING ERRCODE = 'check_violation', CONSTRAINT = 'job_transition_append_only';
+END $$;
+
+CREATE TABLE public.ai_job (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    job_type text NOT NULL,
+    definition_version integer NOT NULL,
+    target_type text NOT NULL,
+    target_id uuid NOT NULL,
+    params jsonb DEFAULT '{}'::jsonb NOT NULL,
+    lane text DEFAULT 'engine'::text NOT NULL,
+    queue_name text NOT NULL,
+    priority smallint NOT NULL,
+    rank_at timestamp with time zone DEFAULT now() NOT NULL,
+    lifecycle_status text DEFAULT 'queued'::text NOT NULL,
+    status text GENERATED ALWAYS AS (
+CASE lifecycle_status
+    WHEN 'queued'::text THEN 'pending'::text
+    WHEN 'locked'::text THEN 'processing'::text
+    WHEN 'running'::text THEN 'processing'::text
+    WHEN 'succeeded'::text THEN 'completed'::text
+    WHEN 'failed'::text THEN 'failed'::text
+    WHEN 'cancelled'::text THEN 'cancelled'::text
+    WHEN 'expired'::text THEN 'pending'::text
+    ELSE NULL::text
+END) STORED,
+    stage text,
+    progress smallint DEFAULT 0 NOT NULL,
+    idempotency_key text,
+    request_hash text NOT NULL,
+    credential_mode text NOT NULL,
+    credential_id uuid,
+    credential_version integer,
+    model_provider text,
+    model_name text,
+    prompt_version text NOT NULL,
+    input_schema_version text NOT NULL,
+    output_schema_version text NOT NULL,
+    attempt_no integer DEFAULT 0 NOT NULL,
+    retry_count integer DEFAULT 0 NOT NULL,
+    max_retry_count integer NOT NULL,
+    internal_retry_count integer DEFAULT 0 NOT NULL,
+    crash_count integer DEFAULT 0 NOT NULL,
+    hand_back_count integer DEFAULT 0 NOT NULL,
+    call_count integer DEFAULT 0 NOT NULL,
+    timeout_seconds integer NOT NULL,
+    retried_from_job_id uuid,
+    locked_by text,
+    locked_at timestamp with time zone,
+    lock_until timestamp with time zone,
+    available_at timestamp with time zone DEFAULT now() NOT NULL,
+    started_at timestamp with time zone,
+    finished_at timestamp with time zone,
+    completed_at timestamp with time zone,
+    cancel_requested_at timestamp with time zone,
+    cancel_reason text,
+    dispatch_no integer DEFAULT 0 NOT NULL,
+    dispatched_at timestamp with time zone,
+    error_code text,
+    public_error_message text,
+    internal_error_message text,
+    output_hash text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ai_job_completed CHECK (((completed_at IS NULL) OR (finished_at IS NOT NULL))),
+    CONSTRAINT ai_job_error CHECK (((lifecycle_status <> 'failed'::text) OR (error_code IS NOT NULL))),
+    CONSTRAINT ai_job_finished CHECK (((lifecycle_status = ANY (ARRAY['cancelled'::text, 'failed'::text, 'succeeded'::text])) = (finished_at IS NOT NULL))),
+    CONSTRAINT ai_job_holder CHECK (((lock_until IS NULL) = (locked_by IS NULL))),
+    CONSTRAINT ai_job_internal_message_size CHECK ((octet_length(internal_error_message) <= 4096)),
+    CONSTRAINT ai_job_lane_known CHECK ((lane = ANY (ARRAY['engine'::text, 'runtime'::text]))),
+    CONSTRAINT ai_job_lease CHECK (((lifecycle_status = ANY (ARRAY['locked'::text, 'running'::text])) = (lock_until IS NOT NULL))),
+    CONSTRAINT ai_job_lifecycle_status_known CHECK ((lifecycle_status = ANY (ARRAY['queued'::text, 'locked'::text, 'running'::text, 'succeeded'::text, 'failed'::text, 'cancelled'::text, 'expired'::text]))),
+    CONSTRAINT ai_job_priority_range CHECK (((priority >= 0) AND (priority <= 100))),
+    CONSTRAINT ai_job_progress_range CHECK (((progress >= 0) AND (progress <= 100))),
+    CONSTRAINT ai_job_queued_uncancelled CHECK (((lifecycle_status <> 'queued'::text) OR (cancel_requested_at IS NULL))),
+    CONSTRAINT ai_job_started CHECK (((lifecycle_status <> 'running'::text) OR (started_at IS NOT NULL)))
+);
+
+CREATE TABLE public.ai_job_artifact (
+    job_id uuid NOT NULL,
+    artifact_type text NOT NULL,
+    artifact_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    attempt_no integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.ai_job_dependency (
+    job_id uuid NOT NULL,
+    after_job_id uuid NOT NULL
+);
+
+CREATE TABLE public.ai_job_input (
+    job_id uuid NOT NULL,
+    content jsonb NOT NULL
+);
+
+CREATE TABLE public.ai_job_reservation (
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    user_date date NOT NULL,
+    month date NOT NULL,
+    platform_date date NOT NULL,
+    credential_mode text NOT NULL,
+    jobs integer DEFAULT 0 NOT NULL,
+    tokens bigint DEFAULT 0 NOT NULL,
+    cost_micro_usd bigint DEFAULT 0 NOT NULL,
+    settled_at timestamp with time zone,
+    CONSTRAINT ai_job_reservation_sign CHECK (((jobs >= 0) AND (tokens >= 0) AND (cost_micro_usd >= 0)))
+);
+
+CREATE TABLE public.ai_job_result (
+    job_id uuid NOT NULL,
+    attempt_no integer NOT NULL,
+    state text NOT NULL,
+    output jsonb NOT NULL,
+    output_hash text NOT NULL,
+    snapshot_hash text NOT NULL,
+    result_key text NOT NULL,
+    submitted_by text NOT NULL,
+    requested_count integer,
+    delivered_count integer,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ai_job_result_state_known CHECK ((state = ANY (ARRAY['validated'::text, 'accepted'::text])))
+);
+
+CREATE TABLE public.ai_job_snapshot (
+    job_id uuid NOT NULL,
+    schema_version text NOT NULL,
+    redaction_version text NOT NULL,
+    content jsonb NOT NULL,
+    content_hash text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.ai_learning_analysis (
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    target_type text NOT NULL,
+    target_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    summary text NOT NULL,
+    mastery jsonb NOT NULL,
+    confidence double precision,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT ai_learning_analysis_ordinal_sign CHECK ((ordinal >= 0))
+);
+
+CREATE TABLE public.ai_usage_log (
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    attempt_no integer NOT NULL,
+    call_no integer NOT NULL,
+    call_id text NOT NULL,
+    state text NOT NULL,
+    tier text NOT NULL,
+    provider text NOT NULL,
+    model text NOT NULL,
+    response_model text,
+    credential_mode text NOT NULL,
+    prompt_key text NOT NULL,
+    prompt_version text NOT NULL,
+    request_hash text NOT NULL,
+    circuit_epoch integer,
+    http_status integer,
+    finish_reason text,
+    input_tokens bigint,
+    cached_tokens bigint,
+    output_tokens bigint,
+    reasoning_tokens bigint,
+    estimated boolean DEFAULT false NOT NULL,
+    cost_micro_usd bigint,
+    latency_ms integer,
+    success boolean,
+    error_code text,
+    raw_response text,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    finished_at timestamp with time zone,
+    CONSTRAINT ai_usage_log_state_known CHECK ((state = ANY (ARRAY['started'::text, 'completed'::text, 'failed'::text, 'cut'::text, 'unknown'::text])))
+);
+
+CREATE TABLE public.flashcard (
+    id uuid NOT NULL,
+    knowledge_base_id uuid NOT NULL,
+    content_hash text NOT NULL,
+    job_id uuid NOT NULL,
+    front text NOT NULL,
+    back text NOT NULL,
+    tags jsonb DEFAULT '[]'::jsonb NOT NULL,
+    knowledge_point_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.flashcard_candidate (
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    knowledge_base_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    content jsonb NOT NULL,
+    content_hash text NOT NULL,
+    state text DEFAULT 'candidate'::text NOT NULL,
+    published_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT flashcard_candidate_ordinal_sign CHECK ((ordinal >= 0)),
+    CONSTRAINT flashcard_candidate_state_known CHECK ((state = ANY (ARRAY['candidate'::text, 'published'::text, 'duplicate'::text])))
+);
+
+CREATE TABLE public.job_transition (
+    id bigint NOT NULL,
+    job_id uuid NOT NULL,
+    from_status text,
+    to_status text NOT NULL,
+    stage text,
+    attempt_no integer NOT NULL,
+    cause text NOT NULL,
+    actor text NOT NULL,
+    error_code text,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE public.job_transition ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.job_transition_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.knowledge_base (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    title text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.knowledge_point (
+    id uuid NOT NULL,
+    knowledge_base_id uuid NOT NULL,
+    title text NOT NULL,
+    body text NOT NULL,
+    tags jsonb DEFAULT '[]'::jsonb NOT NULL,
+    "position" integer NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.learner_profile (
+    user_id uuid NOT NULL,
+    goals text,
+    level text,
+    locale text,
+    preferences jsonb DEFAULT '{}'::jsonb NOT NULL,
+    display_name text,
+    updated_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.maintenance_pass (
+    name text NOT NULL,
+    last_started_at timestamp with time zone,
+    last_succeeded_at timestamp with time zone,
+    last_error text
+);
+
+CREATE TABLE public.material (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    knowledge_base_id uuid,
+    title text NOT NULL,
+    body text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.next_action_recommendation (
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    target_type text NOT NULL,
+    target_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    title text NOT NULL,
+    priority text NOT NULL,
+    minutes integer NOT NULL,
+    reason text NOT NULL,
+    knowledge_point_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT next_action_recommendation_ordinal_sign CHECK ((ordinal >= 0)),
+    CONSTRAINT next_action_recommendation_priority_known CHECK ((priority = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text])))
+);
+
+CREATE TABLE public.notification (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    kind text NOT NULL,
+    payload jsonb DEFAULT '{}'::jsonb NOT NULL,
+    read_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.outbox_event (
+    id bigint NOT NULL,
+    event_type text NOT NULL,
+    aggregate_type text DEFAULT 'ai_job'::text NOT NULL,
+    aggregate_id uuid NOT NULL,
+    dedupe_key text NOT NULL,
+    payload jsonb NOT NULL,
+    status text DEFAULT 'pending'::text NOT NULL,
+    attempt_count integer DEFAULT 0 NOT NULL,
+    rank_at timestamp with time zone DEFAULT now() NOT NULL,
+    available_at timestamp with time zone DEFAULT now() NOT NULL,
+    locked_by text,
+    locked_at timestamp with time zone,
+    published_at timestamp with time zone,
+    last_error text,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT outbox_event_status_known CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'published'::text, 'dead'::text])))
+);
+
+ALTER TABLE public.outbox_event ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.outbox_event_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.queue_control (
+    queue_name text NOT NULL,
+    paused_at timestamp with time zone,
+    paused_by text
+);
+
+CREATE TABLE public.quiz_question (
+    id uuid NOT NULL,
+    knowledge_base_id uuid NOT NULL,
+    content_hash text NOT NULL,
+    job_id uuid NOT NULL,
+    question text NOT NULL,
+    options jsonb NOT NULL,
+    answer_index smallint NOT NULL,
+    explanation text,
+    difficulty text,
+    knowledge_point_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.quiz_question_candidate (
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    knowledge_base_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    content jsonb NOT NULL,
+    content_hash text NOT NULL,
+    state text DEFAULT 'candidate'::text NOT NULL,
+    published_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT quiz_question_candidate_ordinal_sign CHECK ((ordinal >= 0)),
+    CONSTRAINT quiz_question_candidate_state_known CHECK ((state = ANY (ARRAY['candidate'::text, 'published'::text, 'duplicate'::text])))
+);
+
+CREATE TABLE public.recall_evaluation (
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    target_type text NOT NULL,
+    target_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    kind text NOT NULL,
+    score double precision NOT NULL,
+    clarity double precision,
+    missing jsonb NOT NULL,
+    feedback text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT recall_evaluation_kind_known CHECK ((kind = ANY (ARRAY['active_recall'::text, 'feynman_evaluation'::text]))),
+    CONSTRAINT recall_evaluation_ordinal_sign CHECK ((ordinal >= 0))
+);
+
+CREATE TABLE public.schema_migration (
+    id integer NOT NULL,
+    name character varying(255) NOT NULL,
+    applied timestamp without time zone NOT NULL
+);
+
+CREATE SEQUENCE public.schema_migration_id_seq
+    AS integer
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+ALTER SEQUENCE public.schema_migration_id_seq OWNED BY public.schema_migration.id;
+
+CREATE TABLE public.study_record (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    knowledge_point_id uuid NOT NULL,
+    activity text NOT NULL,
+    correct boolean,
+    score double precision,
+    duration_ms integer,
+    at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT study_record_activity_known CHECK ((activity = ANY (ARRAY['quiz'::text, 'flashcard'::text, 'recall'::text, 'reading'::text]))),
+    CONSTRAINT study_record_duration_sign CHECK ((duration_ms >= 0)),
+    CONSTRAINT study_record_score_range CHECK (((score >= (0)::double precision) AND (score <= (1)::double precision)))
+);
+
+CREATE TABLE public.weak_point_candidate (
+    id uuid NOT NULL,
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    target_type text NOT NULL,
+    target_id uuid NOT NULL,
+    ordinal integer NOT NULL,
+    topic text NOT NULL,
+    severity text NOT NULL,
+    evidence text NOT NULL,
+    knowledge_point_id uuid,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT weak_point_candidate_ordinal_sign CHECK ((ordinal >= 0)),
+    CONSTRAINT weak_point_candidate_severity_known CHECK ((severity = ANY (ARRAY['low'::text, 'medium'::text, 'high'::text])))
+);
+
+ALTER TABLE ONLY public.schema_migration ALTER COLUMN id SET DEFAULT nextval('public.schema_migration_id_seq'::regclass);
+
+ALTER TABLE ONLY public.ai_job_artifact
+    ADD CONSTRAINT ai_job_artifact_pkey PRIMARY KEY (job_id, artifact_type, artifact_id);
+
+ALTER TABLE ONLY public.ai_job_dependency
+    ADD CONSTRAINT ai_job_dependency_pkey PRIMARY KEY (job_id, after_job_id);
+
+ALTER TABLE ONLY public.ai_job_input
+    ADD CONSTRAINT ai_job_input_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY public.ai_job
+    ADD CONSTRAINT ai_job_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.ai_job_reservation
+    ADD CONSTRAINT ai_job_reservation_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY public.ai_job_result
+    ADD CONSTRAINT ai_job_result_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY public.ai_job_snapshot
+    ADD CONSTRAINT ai_job_snapshot_pkey PRIMARY KEY (job_id);
+
+ALTER TABLE ONLY public.ai_learning_analysis
+    ADD CONSTRAINT ai_learning_analysis_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.ai_usage_log
+    ADD CONSTRAINT ai_usage_log_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.flashcard_candidate
+    ADD CONSTRAINT flashcard_candidate_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.flashcard
+    ADD CONSTRAINT flashcard_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.job_transition
+    ADD CONSTRAINT job_transition_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.knowledge_base
+    ADD CONSTRAINT knowledge_base_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.knowledge_point
+    ADD CONSTRAINT knowledge_point_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.learner_profile
+    ADD CONSTRAINT learner_profile_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY public.maintenance_pass
+    ADD CONSTRAINT maintenance_pass_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.material
+    ADD CONSTRAINT material_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.next_action_recommendation
+    ADD CONSTRAINT next_action_recommendation_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.notification
+    ADD CONSTRAINT notification_pkey PRIMARY KEY (job_id, kind);
+
+ALTER TABLE ONLY public.outbox_event
+    ADD CONSTRAINT outbox_event_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.queue_control
+    ADD CONSTRAINT queue_control_pkey PRIMARY KEY (queue_name);
+
+ALTER TABLE ONLY public.quiz_question_candidate
+    ADD CONSTRAINT quiz_question_candidate_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.quiz_question
+    ADD CONSTRAINT quiz_question_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.recall_evaluation
+    ADD CONSTRAINT recall_evaluation_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.schema_migration
+    ADD CONSTRAINT schema_migration_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.study_record
+    ADD CONSTRAINT study_record_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.weak_point_candidate
+    ADD CONSTRAINT weak_point_candidate_pkey PRIMARY KEY (id);
+
+CREATE UNIQUE INDEX ai_job_artifact_ordinal ON public.ai_job_artifact USING btree (job_id, artifact_type, ordinal);
+
+CREATE INDEX ai_job_by_error ON public.ai_job USING btree (error_code, created_at, id) WHERE (error_code IS NOT NULL);
+
+CREATE INDEX ai_job_by_status ON public.ai_job USING btree (lifecycle_status, created_at, id);
+
+CREATE INDEX ai_job_by_target ON public.ai_job USING btree (user_id, target_type, target_id, created_at, id);
+
+CREATE INDEX ai_job_by_time ON public.ai_job USING btree (created_at, id);
+
+CREATE INDEX ai_job_by_type ON public.ai_job USING btree (job_type, created_at, id);
+
+CREATE INDEX ai_job_by_user ON public.ai_job USING btree (user_id, created_at, id);
+
+CREATE INDEX ai_job_dependency_parent ON public.ai_job_dependency USING btree (after_job_id);
+
+CREATE INDEX ai_job_expired ON public.ai_job USING btree (id) WHERE (lifecycle_status = 'expired'::text);
+
+CREATE UNIQUE INDEX ai_job_idempotency ON public.ai_job USING btree (user_id, job_type, idempotency_key);
+
+CREATE INDEX ai_job_leased ON public.ai_job USING btree (lock_until) WHERE (lifecycle_status = ANY (ARRAY['locked'::text, 'running'::text]));
+
+CREATE INDEX ai_job_queued ON public.ai_job USING btree (lane, queue_name, rank_at) WHERE (lifecycle_status = 'queued'::text);
+
+CREATE UNIQUE INDEX ai_job_result_key ON public.ai_job_result USING btree (result_key);
+
+CREATE INDEX ai_job_snapshot_expiry ON public.ai_job_snapshot USING btree (expires_at);
+
+CREATE INDEX ai_job_uncompleted ON public.ai_job USING btree (finished_at) WHERE ((lifecycle_status = ANY (ARRAY['cancelled'::text, 'failed'::text, 'succeeded'::text])) AND (completed_at IS NULL));
+
+CREATE INDEX ai_job_unfinished ON public.ai_job USING btree (user_id) WHERE (lifecycle_status <> ALL (ARRAY['cancelled'::text, 'failed'::text, 'succeeded'::text]));
+
+CREATE UNIQUE INDEX ai_job_unfinished_retry ON public.ai_job USING btree (retried_from_job_id) WHERE ((retried_from_job_id IS NOT NULL) AND (lifecycle_status <> ALL (ARRAY['cancelled'::text, 'failed'::text, 'succeeded'::text])));
+
+CREATE INDEX ai_learning_analysis_by_user ON public.ai_learning_analysis USING btree (user_id, created_at, id);
+
+CREATE UNIQUE INDEX ai_learning_analysis_ordinal ON public.ai_learning_analysis USING btree (job_id, ordinal);
+
+CREATE INDEX ai_usage_log_by_time ON public.ai_usage_log USING btree (started_at);
+
+CREATE INDEX ai_usage_log_by_user ON public.ai_usage_log USING btree (user_id, started_at);
+
+CREATE UNIQUE INDEX ai_usage_log_call ON public.ai_usage_log USING btree (job_id, call_id);
+
+CREATE INDEX flashcard_by_base ON public.flashcard USING btree (knowledge_base_id, created_at, id);
+
+CREATE UNIQUE INDEX flashcard_candidate_ordinal ON public.flashcard_candidate USING btree (job_id, ordinal);
+
+CREATE UNIQUE INDEX flashcard_content ON public.flashcard USING btree (knowledge_base_id, content_hash);
+
+CREATE INDEX job_transition_at ON public.job_transition USING btree (at);
+
+CREATE INDEX job_transition_job ON public.job_transition USING btree (job_id, id);
+
+CREATE INDEX knowledge_base_by_user ON public.knowledge_base USING btree (user_id, created_at, id);
+
+CREATE INDEX knowledge_point_position ON public.knowledge_point USING btree (knowledge_base_id, "position", id);
+
+CREATE INDEX material_base ON public.material USING btree (knowledge_base_id);
+
+CREATE INDEX material_by_user ON public.material USING btree (user_id, created_at, id);
+
+CREATE INDEX next_action_recommendation_by_user ON public.next_action_recommendation USING btree (user_id, created_at, id);
+
+CREATE UNIQUE INDEX next_action_recommendation_ordinal ON public.next_action_recommendation USING btree (job_id, ordinal);
+
+CREATE INDEX notification_by_user ON public.notification USING btree (user_id, created_at, id);
+
+CREATE UNIQUE INDEX notification_id ON public.notification USING btree (id);
+
+CREATE INDEX outbox_event_dead ON public.outbox_event USING btree (id) WHERE (status = 'dead'::text);
+
+CREATE UNIQUE INDEX outbox_event_dedupe ON public.outbox_event USING btree (dedupe_key);
+
+CREATE INDEX outbox_event_pending ON public.outbox_event USING btree (rank_at, id) WHERE (status = 'pending'::text);
+
+CREATE INDEX outbox_event_processing ON public.outbox_event USING btree (locked_at) WHERE (status = 'processing'::text);
+
+CREATE INDEX outbox_event_published ON public.outbox_event USING btree (published_at) WHERE (status = 'published'::text);
+
+CREATE INDEX quiz_question_by_base ON public.quiz_question USING btree (knowledge_base_id, created_at, id);
+
+CREATE UNIQUE INDEX quiz_question_candidate_ordinal ON public.quiz_question_candidate USING btree (job_id, ordinal);
+
+CREATE UNIQUE INDEX quiz_question_content ON public.quiz_question USING btree (knowledge_base_id, content_hash);
+
+CREATE INDEX recall_evaluation_by_user ON public.recall_evaluation USING btree (user_id, created_at, id);
+
+CREATE UNIQUE INDEX recall_evaluation_ordinal ON public.recall_evaluation USING btree (job_id, ordinal);
+
+CREATE UNIQUE INDEX schema_migration_name ON public.schema_migration USING btree (name);
+
+CREATE INDEX study_record_by_point ON public.study_record USING btree (user_id, knowledge_point_id, at);
+
+CREATE INDEX study_record_by_user ON public.study_record USING btree (user_id, at, id);
+
+CREATE INDEX study_record_point ON public.study_record USING btree (knowledge_point_id);
+
+CREATE INDEX weak_point_candidate_by_user ON public.weak_point_candidate USING btree (user_id, created_at, id);
+
+CREATE UNIQUE INDEX weak_point_candidate_ordinal ON public.weak_point_candidate USING btree (job_id, ordinal);
+
+CREATE TRIGGER ai_job_guard BEFORE INSERT OR UPDATE ON public.ai_job FOR EACH ROW EXECUTE FUNCTION public.ai_job_guard();
+
+CREATE TRIGGER job_transition_guard BEFORE UPDATE ON public.job_transition FOR EACH ROW EXECUTE FUNCTION public.job_transition_guard();
+
+ALTER TABLE ONLY public.ai_job_artifact
+    ADD CONSTRAINT ai_job_artifact_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_job_dependency
+    ADD CONSTRAINT ai_job_dependency_after_job_id_fkey FOREIGN KEY (after_job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_job_dependency
+    ADD CONSTRAINT ai_job_dependency_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_job_input
+    ADD CONSTRAINT ai_job_input_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_job_reservation
+    ADD CONSTRAINT ai_job_reservation_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_job_result
+    ADD CONSTRAINT ai_job_result_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_job_snapshot
+    ADD CONSTRAINT ai_job_snapshot_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_learning_analysis
+    ADD CONSTRAINT ai_learning_analysis_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.ai_usage_log
+    ADD CONSTRAINT ai_usage_log_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.flashcard_candidate
+    ADD CONSTRAINT flashcard_candidate_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.flashcard
+    ADD CONSTRAINT flashcard_knowledge_base_id_fkey FOREIGN KEY (knowledge_base_id) REFERENCES public.knowledge_base(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.job_transition
+    ADD CONSTRAINT job_transition_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.knowledge_point
+    ADD CONSTRAINT knowledge_point_knowledge_base_id_fkey FOREIGN KEY (knowledge_base_id) REFERENCES public.knowledge_base(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.material
+    ADD CONSTRAINT material_knowledge_base_id_fkey FOREIGN KEY (knowledge_base_id) REFERENCES public.knowledge_base(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.next_action_recommendation
+    ADD CONSTRAINT next_action_recommendation_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.notification
+    ADD CONSTRAINT notification_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.quiz_question_candidate
+    ADD CONSTRAINT quiz_question_candidate_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.quiz_question
+    ADD CONSTRAINT quiz_question_knowledge_base_id_fkey FOREIGN KEY (knowledge_base_id) REFERENCES public.knowledge_base(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.recall_evaluation
+    ADD CONSTRAINT recall_evaluation_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.study_record
+    ADD CONSTRAINT study_record_knowledge_point_id_fkey FOREIGN KEY (knowledge_point_id) REFERENCES public.knowledge_point(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.weak_point_candidate
+    ADD CONSTRAINT weak_point_candidate_job_id_fkey FOREIGN KEY (job_id) REFERENCES public.ai_job(id) ON DELETE CASCADE;

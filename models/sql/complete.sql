@@ -19,6 +19,6 @@ WITH done AS (
     FROM done
     ON CONFLICT DO NOTHING
 )
-SELECT done.*,
+SELECT done.id, done.user_id, done.job_type, done.lifecycle_status, done.error_code,
        EXISTS (SELECT FROM ai_job_dependency d WHERE d.after_job_id = done.id) AS has_dependents
 FROM done

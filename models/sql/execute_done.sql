@@ -21,4 +21,4 @@ WITH {{checkpoint_ctes}}, finished AS (
         requested_count = excluded.requested_count, delivered_count = excluded.delivered_count
     WHERE ai_job_result.state = 'validated'
 )
-SELECT * FROM moved
+SELECT id FROM moved

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 _RESIDENT_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _RESIDENT_CHECKS = "10X98765432"
-#: Diners, Amex, Visa, Mastercard, Discover and Maestro, JCB, UnionPay and older Chinese debit cards.
+#: Diners, Amex, Visa, Mastercard, Discover, JCB, UnionPay, older Chinese debit cards and Maestro.
 _CARD_SCHEME = re.compile(
     r"3(?:0[0-5]|[68]\d)\d{11}|3[47]\d{13}|4\d{15}(?:\d{3})?|5[1-5]\d{14}"
     r"|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|6(?:011|4[4-9]\d|5\d\d)\d{12,15}"

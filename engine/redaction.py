@@ -57,7 +57,8 @@ def _once(text: str, names: tuple[str, ...]) -> str:
 
 
 def _without(text: str, rule: Rule) -> str:
-    kept, end = [], 0
+    kept: list[str] = []
+    end = 0
     for match in rule.pattern.finditer(text.translate(_PLAIN)):
         start = match.end("before") if "before" in rule.pattern.groupindex else match.start()
         length = rule.measure(match.string[start : match.end()])
@@ -73,7 +74,7 @@ def _without_name(text: str, name: str) -> str:
         return text
     forms = "|".join(map(_form, dict.fromkeys(_spellings(name))))
     pattern = re.compile(rf"(?P<mark>{_MARK})|(?:{forms})", re.IGNORECASE)
-    return pattern.sub(lambda match: match["mark"] or "[name]", text)
+    return pattern.sub(lambda match: str(match["mark"] or "[name]"), text)
 
 
 def _spellings(name: str) -> Iterable[str]:

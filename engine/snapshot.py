@@ -219,21 +219,11 @@ def _profile(profile: LearnerProfile | None, names: tuple[str, ...]) -> dict[str
     if profile is None:
         return {"goals": None, "level": None, "locale": None, "preferences": {}}
     return {
-        "goals": profile.goals and redact(profile.goals, names=names),
-        "level": profile.level and redact(profile.level, names=names),
+        "goals": redact_all(profile.goals, names=names),
+        "level": redact_all(profile.level, names=names),
         "locale": profile.locale,
-        "preferences": _redacted(profile.preferences, names),
+        "preferences": redact_all(profile.preferences, names=names),
     }
-
-
-def _redacted(value: Any, names: tuple[str, ...]) -> Any:
-    if isinstance(value, str):
-        return redact(value, names=names)
-    if isinstance(value, list):
-        return [_redacted(item, names) for item in value]
-    if isinstance(value, dict):
-        return {key: _redacted(item, names) for key, item in value.items()}
-    return value
 
 
 def _item(ref: str, point: dict[str, Any]) -> dict[str, Any]:

@@ -23,11 +23,18 @@ def columns_of(value: DataclassInstance) -> dict[str, Any]:
     return {name: getattr(value, name) for name in _names(type(value))}
 
 
+def model_of(model: type[T], row: dict[str, Any]) -> T:
+    """A whole row as its model: the driver has converted it, so no field has to."""
+    made = model()
+    made.__data__ = row  # type: ignore[attr-defined]
+    return made
+
+
 def one(model: type[T], condition: str, params: dict[str, Any]) -> T | None:
     """The row of a table that meets a condition (its constants and %(names)s only), as its model."""
     table = model._meta.table_name  # type: ignore[attr-defined]
     row = db.row(f"SELECT * FROM {table} WHERE {condition}", params)
-    return None if row is None else model(**row)
+    return None if row is None else model_of(model, row)
 
 
 @cache

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -88,13 +89,14 @@ def _is_model(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _kinds(annotation: Any) -> list[Any]:
+@cache
+def _kinds(annotation: Any) -> tuple[Any, ...]:
     """The alternatives of an annotation, without Annotated and None."""
     if hasattr(annotation, "__metadata__"):
         return _kinds(annotation.__origin__)
     if get_origin(annotation) in (list, Literal) or isinstance(annotation, type):
-        return [annotation]
-    return [kind for branch in get_args(annotation) for kind in _kinds(branch)]
+        return (annotation,)
+    return tuple(kind for branch in get_args(annotation) for kind in _kinds(branch))
 
 
 def _list(reading: Reading, value: Any, item: Any) -> Any:

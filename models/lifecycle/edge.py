@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from aijobs.models import database as db
+from aijobs.models.columns import model_of
 from aijobs.models.errors import (
     IllegalTransition,
     JobAlreadyTerminal,
@@ -78,7 +79,8 @@ def take(
 
 def job_from(row: dict[str, Any]) -> AiJob:
     """A job row of a statement as the model (without `from_status`)."""
-    return AiJob(**{key: value for key, value in row.items() if key != "from_status"})
+    row.pop("from_status", None)
+    return model_of(AiJob, row)
 
 
 def refusal(edge: Transition, job_id: UUID, lease: Lease | None) -> Exception:

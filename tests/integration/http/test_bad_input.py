@@ -1,0 +1,413 @@
+"""Bad input at every door: a 4xx problem that names the place and the fix; nothing is stored.
+
+What a body may hold is asked of every route that reads one, of every string in it and of every
+query parameter.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import json
+from collections.abc import Iterator
+from typing import Any
+from uuid import UUID, uuid4
+
+import falcon.testing
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.integration.http.caller import Caller
+from tests.world import World, whole_database
+
+ROUTES = (
+    "POST /jobs",
+    "POST /jobs of an answer",
+    "POST /knowledge-bases",
+    "PUT /knowledge-bases/1",
+    "POST /knowledge-bases/1/points",
+    "PUT /knowledge-bases/1/points/1",
+    "POST /materials",
+    "PUT /materials/1",
+    "PUT /profile",
+    "POST /study-records",
+)
+
+#: name -> (body, words of which one must be in the answer's detail).
+BODIES: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "empty"),
+    "blank": (b" \r\n\t", "empty"),
+    "null": (b"null", "object"),
+    "an array": (b"[]", "object"),
+    "a text": (b'"text"', "object"),
+    "a number": (b"1", "object"),
+    "true": (b"true", "object"),
+    "NaN": (b"NaN", "NaN"),
+    "infinity": (b"-Infinity", "Infinity"),
+    "5 000 digits": (b"9" * 5000, "digits"),
+    "20 000 arrays": (b"[" * 20_000 + b"]" * 20_000, "nested"),
+    "20 000 open arrays": (b"[" * 20_000, "nested"),
+    "20 000 objects": (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "nested"),
+    "half an object": (b'{"title": "x"', "JSON"),
+    "two objects": (b"{}{}", "JSON"),
+    "single quotes": (b"{'title': 'x'}", "JSON"),
+    "a form": (b"title=x", "JSON"),
+    "not UTF-8": (b'{"title": "\xff"}', "UTF-8"),
+    "UTF-16": ('{"title": "x"}'.encode("utf-16"), "UTF-8"),
+    "a raw line break": (b'{"title": "a\nb"}', "JSON"),
+    "a key twice": (b'{"title": "a", "title": "b"}', "twice"),
+}
+#: What takes the place of a string or a number in a body, as JSON.
+INSTEAD = {
+    "U+0000": b'"a\\u0000b"',
+    "half a pair": b'"a\\ud800b"',
+    "the other half": b'"\\udfff"',
+    "NaN": b"NaN",
+    "a huge float": b"1e999",
+    "5 000 digits": b"1" * 5000,
+}
+
+
+@pytest.fixture
+def doors(me: Caller, here: World) -> dict[str, tuple[str, str, dict[str, Any]]]:
+    """Route -> method, path and a body that it takes. What the paths name exists."""
+    base = f"/knowledge-bases/{here.base_id}"
+    point = me.get(f"{base}/points").json["items"][0]["id"]
+    text = {"title": "Chapter", "body": "Text."}
+    material = me.post("/materials", text).json["id"]
+    quiz = {"jobType": "quiz_generation", "targetType": "knowledge_base"}
+    recall = {"jobType": "active_recall", "targetType": "knowledge_point"}
+    full = {
+        "apiKeyMode": "platform_key",
+        "credentialId": str(uuid4()),
+        "idempotencyKey": "key",
+        "priority": 60,
+        "after": [str(here.create().id)],
+        "pointIds": [point],
+        "questionCount": 3,
+    }
+    record = {
+        "knowledgePointId": point,
+        "activity": "quiz",
+        "score": 0.5,
+        "durationMs": 1,
+        "at": "2026-03-01T09:30:00Z",
+    }
+    profile = {"goals": "g", "level": "l", "locale": "en", "displayName": "Li"}
+    bodies: dict[str, dict[str, Any]] = {
+        "POST /jobs": {**quiz, "targetId": str(here.base_id), **full},
+        "POST /jobs of an answer": {**recall, "targetId": point, "answerText": "I think so."},
+        "POST /knowledge-bases": {"title": "Base"},
+        "PUT /knowledge-bases/1": {"title": "Other"},
+        "POST /knowledge-bases/1/points": {"points": [{**text, "tags": ["a"]}]},
+        "PUT /knowledge-bases/1/points/1": {**text, "tags": ["a"]},
+        "POST /materials": {**text, "knowledgeBaseId": str(here.base_id)},
+        "PUT /materials/1": {**text, "knowledgeBaseId": str(here.base_id)},
+        "PUT /profile": {**profile, "preferences": {"a": {"b": ["c", 1]}}},
+        "POST /study-records": {"records": [record]},
+    }
+    paths = {
+        "/knowledge-bases/1": base,
+        "/knowledge-bases/1/points": f"{base}/points",
+        "/knowledge-bases/1/points/1": f"{base}/points/{point}",
+        "/materials/1": f"/materials/{material}",
+    }
+    made = {}
+    for route, body in bodies.items():
+        method, path, *_ = route.split()
+        made[route] = (method, paths.get(path, path), body)
+    assert tuple(made) == ROUTES
+    return made
+
+
+def _send(
+    me: Caller, door: tuple[str, str, Any], raw: bytes, content_type: str = "application/json"
+) -> falcon.testing.Result:
+    method, path, _ = door
+    headers = {"Authorization": f"Bearer {me.token}"}
+    return me.client.simulate_request(
+        method, f"/api/ai{path}", body=raw, content_type=content_type, headers=headers
+    )
+
+
+def _refusal(answer: falcon.testing.Result) -> dict[str, Any]:
+    """The body of an answer that refuses; it must be whole."""
+    assert 400 <= answer.status_code < 500, answer.text
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    body: dict[str, Any] = answer.json
+    assert body["status"] == answer.status_code
+    assert body["requestId"] == answer.headers["X-Request-Id"]
+    assert set(body) - {"errors"} == {
+        *("type", "title", "status", "detail", "code", "retryable", "requestId")
+    }
+    assert body["detail"]
+    assert body["retryable"] is False
+    for error in body.get("errors", []):
+        assert set(error) == {"field", "message"}
+        assert error["field"]
+        assert error["message"]
+    return body
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_body_that_is_none_is_refused(me: Caller, doors: dict[str, Any], route: str) -> None:
+    before = whole_database()
+    for name, (raw, word) in BODIES.items():
+        body = _refusal(_send(me, doors[route], raw))
+        assert (name, body["code"]) == (name, "INVALID_REQUEST")
+        assert word in body["detail"], name
+    large = _refusal(_send(me, doors[route], b'{"title": "' + b"x" * 2_000_000 + b'"}'))
+    assert (large["status"], large["code"]) == (413, "PAYLOAD_TOO_LARGE")
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"):
+        other = _refusal(_send(me, doors[route], json.dumps(doors[route][2]).encode(), kind))
+        assert (other["status"], other["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
+        assert "application/json" in other["detail"]
+    assert whole_database() == before
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_value_that_no_database_can_store_is_named(
+    me: Caller, doors: dict[str, Any], route: str
+) -> None:
+    body = doors[route][2]
+    before = whole_database()
+    for place in _leaves(body):
+        for name, value in INSTEAD.items():
+            raw = json.dumps(_with(body, place, "@")).encode().replace(b'"@"', value)
+            refusal = _refusal(_send(me, doors[route], raw))
+            assert refusal["code"] == "INVALID_REQUEST"
+            fields = [error["field"] for error in refusal["errors"]]
+            assert fields == [".".join(map(str, place))], (name, refusal)
+    assert whole_database() == before
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_value_of_another_kind_is_named(me: Caller, doors: dict[str, Any], route: str) -> None:
+    """Whatever stands in the place of a string or a number, the answer tells where."""
+    body = doors[route][2]
+    before = whole_database()
+    for place in _leaves(body):
+        if "preferences" in place:  # anything at all
+            continue
+        for value in ({}, {"a": 1}, [[]], True, -1.5, "x" * 250_000):
+            refusal = _refusal(
+                _send(me, doors[route], json.dumps(_with(body, place, value)).encode())
+            )
+            fields = [error["field"] for error in refusal.get("errors", [])]
+            named = ".".join(map(str, place))
+            assert any(named == f or named.startswith(f"{f}.") for f in fields), (value, refusal)
+    assert whole_database() == before
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_a_field_that_is_none_of_ours_is_named(
+    me: Caller, doors: dict[str, Any], route: str
+) -> None:
+    body = doors[route][2]
+    before = whole_database()
+    for name in ("unknown", "user_id", "userId", "", "__class__", "model_config", "字"):
+        refusal = _refusal(_send(me, doors[route], json.dumps({**body, name: "x"}).encode()))
+        fields = [error["field"] for error in refusal["errors"]]
+        assert fields == [name or "body"]
+    assert whole_database() == before
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_the_bodies_of_these_tests_are_taken_as_they_are(
+    me: Caller, doors: dict[str, Any], route: str
+) -> None:
+    answer = _send(me, doors[route], json.dumps(doors[route][2]).encode())
+    assert answer.status_code in (200, 201), answer.text
+    kinds = ("application/json; charset=utf-8", "application/merge-patch+json", "APPLICATION/JSON")
+    for kind in kinds:
+        again = _send(me, doors[route], json.dumps(doors[route][2]).encode(), kind)
+        assert again.status_code in (200, 201), again.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/jobs",
+        "/knowledge-bases",
+        "/knowledge-bases/1/points",
+        "/materials",
+        "/study-records",
+        "/analyses",
+        "/weak-points",
+        "/recommendations",
+        "/recall-evaluations",
+        "/quizzes",
+        "/flashcards",
+    ],
+)
+def test_a_query_that_cannot_be_is_refused(me: Caller, here: World, path: str) -> None:
+    base_id = str(here.base_id)
+    path = path.replace("/1/", f"/{base_id}/")
+    for query in _QUERIES:
+        wanted = (
+            f"knowledgeBaseId={base_id}&{query}" if "cards" in path or "quiz" in path else query
+        )
+        refusal = _refusal(_get(me, path, wanted))
+        assert (refusal["status"], refusal["code"]) == (400, "INVALID_REQUEST"), query
+        name = query.partition("=")[0]
+        assert name in refusal["detail"] or "U+0000" in refusal["detail"], refusal
+    for cursor in _HARMLESS_CURSORS:
+        wanted = f"knowledgeBaseId={base_id}&cursor={cursor}"
+        assert _get(me, path, wanted).status_code == 200
+
+
+def test_filters_that_cannot_be_are_refused(me: Caller, here: World) -> None:
+    job = f"/jobs/{here.create().id}"
+    for path, query, field in (
+        ("/jobs", "status=nope", "status"),
+        ("/jobs", "status=QUEUED", "status"),
+        ("/jobs", "targetId=1", "targetId"),
+        ("/analyses", "targetId=1", "targetId"),
+        ("/materials", "knowledgeBaseId=1", "knowledgeBaseId"),
+        ("/study-records", "knowledgePointId=1", "knowledgePointId"),
+        ("/quizzes", "", "knowledgeBaseId"),
+        ("/quizzes", "knowledgeBaseId=", "knowledgeBaseId"),
+        (job, "wait=-1", "wait"),
+        (job, "wait=" + "0" * 4 + "9" * 5000, "wait"),
+        (job, "wait=00061", "wait"),
+    ):
+        refusal = _refusal(_get(me, path, query))
+        assert [error["field"] for error in refusal["errors"]] == [field]
+
+
+@pytest.mark.parametrize("path", ["/%00", "/jobs/%00", "/jobs/x%00y/cancel", "/%ED%A0%80", "/%FF"])
+def test_a_path_that_cannot_be_is_not_found(me: Caller, path: str) -> None:
+    assert _refusal(_get(me, path, ""))["code"] == "NOT_FOUND"
+
+
+def test_a_method_that_is_not_supported_is_told_which_are(me: Caller) -> None:
+    headers = {"Authorization": f"Bearer {me.token}"}
+    answer = me.client.simulate_patch("/api/ai/jobs", headers=headers)
+    assert _refusal(answer)["code"] == "METHOD_NOT_ALLOWED"
+    assert set(answer.headers["Allow"].split(", ")) >= {"GET", "POST"}
+
+
+_TEXT = st.text(st.characters(exclude_categories=()), max_size=20)
+_ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(data=st.data())
+def test_no_body_at_all_is_an_error_of_ours(
+    me: Caller, doors: dict[str, Any], data: st.DataObject
+) -> None:
+    door = doors[data.draw(st.sampled_from(ROUTES))]
+    place = data.draw(st.sampled_from(list(_places(door[2]))))
+    body = _with(door[2], place, data.draw(_ANYTHING))
+    answer = _send(me, door, json.dumps(body).encode())
+    assert answer.status_code < 500
+    if answer.status_code >= 400:
+        _refusal(answer)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    raw=st.binary(max_size=40),
+    kind=st.sampled_from(["application/json", "text/csv", "text/markdown"]),
+)
+def test_no_bytes_at_all_are_an_error_of_ours(
+    me: Caller, here: World, raw: bytes, kind: str
+) -> None:
+    for path in ("/jobs", f"/knowledge-bases/{here.base_id}/import"):
+        answer = me.send(path, raw, kind)
+        assert answer.status_code < 500
+        if answer.status_code >= 400:
+            _refusal(answer)
+
+
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(query=st.text(st.sampled_from("abc=&%01;,+~[]{}\"'é"), max_size=30), name=_TEXT)
+def test_no_query_at_all_is_an_error_of_ours(me: Caller, query: str, name: str) -> None:
+    cursor = base64.urlsafe_b64encode(name.encode(errors="surrogatepass")).decode()
+    for wanted in (f"cursor={query}", f"jobType={query}&limit={query}", f"cursor={cursor}", query):
+        assert _get(me, "/jobs", wanted).status_code < 500
+
+
+def _get(me: Caller, path: str, query: str) -> falcon.testing.Result:
+    headers = {"Authorization": f"Bearer {me.token}"}
+    return me.client.simulate_get(f"/api/ai{path}", query_string=query, headers=headers)
+
+
+def _cursor(moment: str, row_id: str = str(UUID(int=0))) -> str:
+    return base64.urlsafe_b64encode(f"{moment}|{row_id}".encode()).decode()
+
+
+_NOW = "2026-03-01T09:30:00+00:00"
+_QUERIES = (
+    *("limit=0", "limit=101", "limit=-1", "limit=1e1", "limit=", "limit=1&limit=x"),
+    *(f"limit={'9' * 5000}", "limit=%00", "limit=1&limit=%00", "limit=%D9%A3"),
+    *("cursor=", "cursor=x", "cursor=%FF", "cursor=a%00b", "cursor=ok&cursor=%00"),
+    f"cursor={_cursor('2026-03-01T09:30:00')}",
+    f"cursor={_cursor('yesterday')}",
+    f"cursor={_cursor(_NOW, 'x')}",
+    f"cursor={_cursor('0001-01-01T00:00:00+14:00')}",
+    f"cursor={base64.urlsafe_b64encode(bytes([255, 254])).decode()}",
+    "x%00=1",
+    "x=1&x=%00",
+)
+#: Places that no page ends at, but which some page might.
+_HARMLESS_CURSORS = [
+    _cursor(moment)
+    for moment in (
+        _NOW,
+        "2026-03-01T09:30:00+23:59",
+        "2026-03-01T09:30:00-23:59",
+        "2026-03-01T09:30:00+00:00:00.000001",
+        "0001-01-01T00:00:00+00:00",
+        "9999-12-31T23:59:59+00:00",
+    )
+]
+
+Path = tuple[str | int, ...]
+
+
+def _places(value: Any, so_far: Path = ()) -> Iterator[Path]:
+    """Where something stands in a JSON value, the value itself first."""
+    yield so_far
+    items: Any = ()
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+    for step, inner in items:
+        yield from _places(inner, (*so_far, step))
+
+
+def _leaves(value: Any) -> list[Path]:
+    """Where its strings and numbers stand."""
+    return [place for place in _places(value) if not isinstance(_at(value, place), dict | list)]
+
+
+def _at(value: Any, place: Path) -> Any:
+    for step in place:
+        value = value[step]
+    return value
+
+
+def _with(value: Any, place: Path, new: Any) -> Any:
+    """A copy with something else at this place."""
+    if not place:
+        return new
+    changed = copy.deepcopy(value)
+    _at(changed, place[:-1])[place[-1]] = new
+    return changed

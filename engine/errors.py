@@ -146,12 +146,18 @@ class JobFault(Exception):
     def __init__(self, code: str, detail: str = "", *, retry_after: float | None = None) -> None:
         super().__init__(f"{code}: {detail}" if detail else code)
         self.error = ERRORS[code]
-        self.detail = detail.encode()[:_INTERNAL_BYTES].decode(errors="ignore")
+        self.detail = _storable(detail)
         self.retry_after = retry_after
 
     @property
     def code(self) -> str:
         return self.error.code
+
+
+def _storable(text: str) -> str:
+    """At most 4 KB, without what no database keeps: U+0000 and half of a surrogate pair."""
+    kept = text.replace("\x00", "\ufffd").encode(errors="replace")
+    return kept[:_INTERNAL_BYTES].decode(errors="ignore")
 
 
 class ProviderFault(JobFault):

@@ -53,7 +53,8 @@ class Authentication:
         self._settings = settings
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        if any(req.path == p or req.path.startswith(f"{p}/") for p in USER_PREFIXES):
+        path = "/" + req.path.lstrip("/")  # as the router reads it
+        if any(path == p or path.startswith(f"{p}/") for p in USER_PREFIXES):
             scheme, _, token = (req.auth or "").partition(" ")
             if scheme.lower() != "bearer" or not token.strip():
                 raise InvalidToken("no bearer token")

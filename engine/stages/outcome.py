@@ -14,6 +14,7 @@ from aijobs.engine.cut import CallCut, CutReason
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import Effect, JobFault
+from aijobs.engine.gateway.redact import redact as without_secrets
 from aijobs.engine.registry import UnknownJobType
 from aijobs.models.errors import DatabaseAway, IllegalTransition, LeaseLost, TargetGone
 from aijobs.models.lifecycle import Failure, confirm_cancel, fail, hand_back, release_for_retry
@@ -82,9 +83,18 @@ def stage(
             return Unknown()
         except Exception as error:
             log.exception("stage_failed", stage=body.__name__)
-            return Fault(JobFault("INTERNAL_ERROR", f"{type(error).__name__}: {error}"))
+            return Fault(JobFault("INTERNAL_ERROR", _told(engine, error)))
 
     return run
+
+
+def _told(engine: Engine, error: Exception) -> str:
+    """A bug's message, which may hold anything, without any route's key."""
+    text = f"{type(error).__name__}: {error}"
+    for routes in ((engine.route,), *engine.tiers.values()):
+        for route in routes:
+            text = without_secrets(text, route.api_key)
+    return text
 
 
 def settle(engine: Engine, attempt: Attempt, outcome: Fault | Cut | Unknown | Lost) -> None:

@@ -1,0 +1,82 @@
+"""/healthz says that the process lives, /readyz that it can work, and if not, why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import falcon.testing
+import pytest
+import redis
+
+from aijobs.engine.engine import build_engine
+from aijobs.http.app import create_app
+from aijobs.models import database as db
+from aijobs.models import migrate
+from tests.world import settings_for
+
+NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
+NO_REDIS = "redis://127.0.0.1:1/0"
+
+
+@pytest.fixture(autouse=True)
+def _disconnected() -> Iterator[None]:
+    yield
+    db.disconnect()
+
+
+def _ask(database_url: str, redis_url: str, path: str = "/readyz") -> tuple[int, Any]:
+    db.connect_to(database_url, connections=2)
+    with redis.Redis.from_url(redis_url, retry=None) as client:
+        app = create_app(build_engine(settings_for(database_url, redis_url)), client)
+        answer = falcon.testing.TestClient(app).simulate_get(path)
+    return answer.status_code, answer.json
+
+
+def test_a_process_lives_without_anything(redis_url: str) -> None:
+    assert _ask(NOWHERE, NO_REDIS, "/healthz") == (200, {"status": "ok"})
+
+
+def test_it_is_ready_with_everything(database_url: str, redis_url: str) -> None:
+    assert _ask(database_url, redis_url) == (200, {"status": "ready", "reasons": []})
+
+
+def test_migrations_that_are_pending_are_named(empty_database_url: str, redis_url: str) -> None:
+    names = sorted(path.stem for path in migrate.MIGRATIONS.glob("[0-9]*.py"))
+    told = f"migrations are pending: {', '.join(names)}"
+    expected = (503, {"status": "unavailable", "reasons": [told]})
+    assert _ask(empty_database_url, redis_url) == expected
+    migrate.run(empty_database_url)
+    assert _ask(empty_database_url, redis_url)[0] == 200
+
+
+def test_a_database_that_is_away_is_told(redis_url: str) -> None:
+    told = {"status": "unavailable", "reasons": ["the database does not answer"]}
+    assert _ask(NOWHERE, redis_url) == (503, told)
+
+
+def test_a_broker_that_is_away_is_told(database_url: str) -> None:
+    told = {"status": "unavailable", "reasons": ["the broker does not answer"]}
+    assert _ask(database_url, NO_REDIS) == (503, told)
+
+
+def test_all_that_is_away_is_told(redis_url: str) -> None:
+    status, body = _ask(NOWHERE, NO_REDIS)
+    assert (status, len(body["reasons"])) == (503, 2)
+
+
+def test_a_request_without_a_database_is_to_be_tried_again(redis_url: str) -> None:
+    from uuid import uuid4
+
+    from aijobs.http.tokens import issue
+
+    settings = settings_for(NOWHERE, redis_url)
+    db.connect_to(NOWHERE, connections=2)
+    with redis.Redis.from_url(redis_url) as client:
+        app = falcon.testing.TestClient(create_app(build_engine(settings), client))
+        headers = {"Authorization": f"Bearer {issue(settings, uuid4(), 'USER', 60)}"}
+        answer = app.simulate_get("/api/ai/jobs", headers=headers)
+    assert (answer.status_code, answer.json["code"]) == (503, "PLATFORM_UNAVAILABLE")
+    assert answer.json["retryable"] is True
+    assert int(answer.headers["Retry-After"]) > 0
+    assert "127.0.0.1" not in answer.text

@@ -47,11 +47,11 @@ class Reaper:
         was_away = since_success is not None and since_success > normal
         if was_away and not maintenance.waited("reaper", settings.lease_seconds):
             raise maintenance.Waiting("leases get one lease time to be renewed after an outage")
-        moved = 0
-        while page := lapsed(grace_seconds=self._grace, limit=_BATCH):
-            done = sum(self._reap(job_id, status) for job_id, status in page)
-            moved += done
-            if done == 0 or len(page) < _BATCH:
+        moved, tried = 0, list[UUID]()
+        while page := lapsed(grace_seconds=self._grace, limit=_BATCH, tried=tried):
+            moved += sum(self._reap(job_id, status) for job_id, status in page)
+            tried += [job_id for job_id, _ in page]
+            if len(page) < _BATCH:
                 break
         return moved
 

@@ -11,6 +11,7 @@ import time
 from uuid import UUID
 
 from aijobs.engine.cut import Cut, CutReason
+from aijobs.models.credentials import KeyInUse
 from aijobs.models.lifecycle import Lease
 from aijobs.models.tables import AiJob
 
@@ -30,6 +31,7 @@ class Attempt:
         self.cut = Cut(time.monotonic() + job.timeout_seconds)
         self.stage_deadline = time.monotonic() + _STAGE_SECONDS
         self.calls = job.call_count
+        self.key_in_use: KeyInUse | None = None
 
     def enter(self, seconds: float = _STAGE_SECONDS) -> None:
         """Begin a stage that has to end within `seconds`."""
@@ -45,9 +47,13 @@ class Attempt:
 
 
 class Attempts:
-    """The attempts of one process, by job."""
+    """The attempts of one process, by job.
+
+    `unheard`: a claim was sent whose answer never came; the process may hold a job unknowingly.
+    """
 
     def __init__(self) -> None:
+        self.unheard = False
         self._by_job: dict[UUID, Attempt] = {}
         self._lock = threading.Lock()
         self._idle = threading.Condition(self._lock)

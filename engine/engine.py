@@ -16,23 +16,26 @@ from aijobs.engine.offline import OfflineProvider
 from aijobs.engine.projectors import PROJECTORS, Projector
 from aijobs.engine.registry import DuplicateJobDefinition, Registry, builtin_registry
 from aijobs.engine.settings import Settings, SettingsError
+from aijobs.engine.vault import Vault, vault_of
 
 
 @dataclass(frozen=True)
 class Engine:
     """The collaborators of the stages. `holder` names this process start in leases; `route` is for
-    every tier that has no routes of its own in `tiers`.
+    every tier that has no routes of its own in `tiers`; `gateway` calls with users' own keys.
     """
 
     settings: Settings
     registry: Registry
     provider: Provider
+    gateway: Provider
     route: Route
     holder: str
     tiers: Mapping[str, tuple[Route, ...]] = field(default_factory=dict)
     projectors: Mapping[str, Projector] = field(default_factory=lambda: dict(PROJECTORS))
     attempts: Attempts = field(default_factory=Attempts)
     crowd: Crowd = field(default_factory=Crowd)
+    vault: Vault = field(default_factory=Vault)
 
     def routes(self, tier: str) -> tuple[Route, ...]:
         """Where requests of a tier go, in the order of preference."""
@@ -41,10 +44,13 @@ class Engine:
 
 def build_engine(settings: Settings) -> Engine:
     """The engine that the settings describe. Raises SettingsError for unusable definitions."""
+    gateway = OpenAIProvider(connect_seconds=settings.provider_connect_seconds)
     return Engine(
         settings=settings,
         registry=_registry(settings),
-        provider=_provider(settings),
+        provider=OfflineProvider() if settings.provider == "offline" else gateway,
+        gateway=gateway,
+        vault=vault_of(settings),
         route=_route(settings),
         tiers=_tiers(settings),
         holder=f"{settings.instance}:{os.getpid()}:{uuid4()}",
@@ -70,12 +76,6 @@ def _tiers(settings: Settings) -> dict[str, tuple[Route, ...]]:
         )
         tiers[named.tier] = (*tiers.get(named.tier, ()), route)
     return tiers
-
-
-def _provider(settings: Settings) -> Provider:
-    if settings.provider == "offline":
-        return OfflineProvider()
-    return OpenAIProvider(connect_seconds=settings.provider_connect_seconds)
 
 
 def _route(settings: Settings) -> Route:

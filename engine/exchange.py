@@ -18,6 +18,7 @@ from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import Effect, JobFault, ProviderFault
 from aijobs.engine.gateway import AnsweredFault
+from aijobs.engine.key_use import OwnKey, call_with_key, own_key_of
 from aijobs.engine.pricing import cost_micro_usd
 from aijobs.models import database as db
 from aijobs.models.errors import LeaseLost
@@ -29,7 +30,6 @@ from aijobs.models.journal import (
     finish_with_result,
     start_call,
 )
-from aijobs.models.probes import sending
 from aijobs.models.results import Validated
 
 log = structlog.get_logger()
@@ -92,13 +92,16 @@ class _Call:
     definition: JobDefinition
     request: ChatRequest
     route: Route
+    own: OwnKey | None = None
 
 
 def _fall_over(
     engine: Engine, attempt: Attempt, definition: JobDefinition, request: ChatRequest
 ) -> Exchange:
     """The tier's routes in their order: the next one where another try may help, within the
-    attempt's deadline; the last one's fault is the answer."""
+    attempt's deadline; the last one's fault is the answer. A user's own key has one route."""
+    if own := own_key_of(engine, attempt):
+        return _call(engine, attempt, _Call(definition, request, own.route, own))
     *earlier, last = engine.routes(definition.tier)
     for route in earlier:
         try:
@@ -120,8 +123,7 @@ def _call(engine: Engine, attempt: Attempt, call: _Call) -> Exchange:
     )
     began = _Began()
     try:
-        with sending("provider_call"):
-            reply = engine.provider.complete(call.route, call.request, attempt.cut)
+        reply = call_with_key(engine, call.own or call.route, call.request, attempt.cut)
     except (CallCut, ProviderFault) as end:
         outcome = _ended(end, call.route, began)
         finish_call(attempt.lease, call_no, outcome, patient=attempt.may_insist)

@@ -20,7 +20,7 @@ _FULL_WIDTH = {wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)}
 _DASHES = dict.fromkeys([*range(0x2010, 0x2016), 0x2212], "-")
 _BLANKS = dict.fromkeys([0x00A0, 0x2007, 0x202F, 0x3000], " ")
 #: One character for one, so that places in the plain text are places in the text.
-_PLAIN = {**_FULL_WIDTH, **_DASHES, **_BLANKS}
+_PLAIN: dict[int, int | str] = {**_FULL_WIDTH, **_DASHES, **_BLANKS}
 
 _HAN = "\u3400-\u9fff"
 _MARK = rf"\[(?:{'|'.join(KINDS)})\]"

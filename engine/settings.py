@@ -23,6 +23,9 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from aijobs.engine.key_hosts import DEFAULT_HOSTS, hosts_of
+from aijobs.engine.master_keys import parse_master_keys
+
 _DEVELOPMENT_SECRET = "aijobs-development-secret-change-me"
 _DEVELOPMENT_TOKEN = "aijobs-development-runtime-token-change-me"
 _MIN_SECRET_BYTES = 32
@@ -94,6 +97,17 @@ class Settings(BaseModel):
         description="bearer token(s) of runtimes, comma-separated",
     )
 
+    master_keys: SecretStr | None = Field(
+        default=None,
+        description="keys that encrypt users' own keys: `id:base64` of 32 random bytes, "
+        "comma-separated; the first encrypts, all decrypt",
+    )
+    credential_hosts: tuple[str, ...] = Field(
+        default=DEFAULT_HOSTS,
+        description="hosts that users' own keys may go to, comma-separated, `host=model` to name "
+        "the model asked there",
+    )
+
     provider: Literal["offline", "openai"] = Field(
         default="offline",
         description="who answers: the built-in rules, or an OpenAI-compatible server",
@@ -154,6 +168,12 @@ class Settings(BaseModel):
         le=500,
         description="threads of an API process; half of them may long-poll",
     )
+    user_requests_per_minute: int = Field(
+        default=60,
+        ge=0,
+        le=100_000,
+        description="requests a minute of one user to the user API; 0 is no limit",
+    )
     definitions_modules: tuple[str, ...] = Field(
         default=(), description="modules with an application's own job definitions, comma-separated"
     )
@@ -167,12 +187,25 @@ class Settings(BaseModel):
         default_factory=socket.gethostname, description="host part of lease holders' names"
     )
 
-    @field_validator("definitions_modules", mode="before")
+    @field_validator("definitions_modules", "credential_hosts", mode="before")
     @classmethod
     def _split(cls, given: Any) -> Any:
         if not isinstance(given, str):
             return given
         return tuple(name.strip() for name in given.split(",") if name.strip())
+
+    @field_validator("credential_hosts")
+    @classmethod
+    def _are_hosts(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        hosts_of(given)
+        return given
+
+    @field_validator("master_keys")
+    @classmethod
+    def _are_keys(cls, given: SecretStr | None) -> SecretStr | None:
+        if given is not None:
+            parse_master_keys(given.get_secret_value())
+        return given
 
     @field_validator("routes", mode="before")
     @classmethod

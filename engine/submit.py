@@ -24,10 +24,10 @@ from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.registry import UnknownJobType
 from aijobs.engine.request import JobRequest, body_hash, invalid, parse
 from aijobs.engine.snapshot import ANSWER_PARAMETER, PointsNotFound, Snapshot, Source, build
+from aijobs.models import credentials, jobs, learner
 from aijobs.models import database as db
-from aijobs.models import jobs, learner
 from aijobs.models.lifecycle import NewJob, create, find_by_key
-from aijobs.models.tables import AiJob
+from aijobs.models.tables import AiJob, UserModelCredential
 from aijobs.models.transitions import TERMINAL
 
 _PRIVATE = frozenset({ANSWER_PARAMETER})  # kept in ai_job_input, not in params
@@ -45,6 +45,7 @@ class Draft:
     definition: JobDefinition | None = None
     parameters: BaseModel | None = None
     snapshot: Snapshot | None = None
+    credential: UserModelCredential | None = None
     existing: AiJob | None = None
     created: AiJob | None = None
 
@@ -118,14 +119,13 @@ def own_target(draft: Draft) -> None:
 
 
 def choose_credential(draft: Draft) -> None:
-    """7: the platform's key; own keys need a credential."""
-    request, definition = _request(draft), _definition(draft)
-    mode = request.api_key_mode or definition.default_credential_mode
+    """7: the platform's key, or one of the user's own."""
+    mode, definition = _mode(draft), _definition(draft)
     if mode not in definition.credential_modes:
         fault = FieldFault("apiKeyMode", "is not allowed for this job type")
         raise Refused("INVALID_REQUEST", "This key mode cannot be used.", errors=(fault,))
     if mode == "user_key":
-        raise Refused("CREDENTIAL_REQUIRED", "Add a model credential of your own first.")
+        draft.credential = _own_credential(draft)
 
 
 def create_job(draft: Draft) -> None:
@@ -174,6 +174,34 @@ def _check_parents(draft: Draft) -> None:
             raise Refused("DEPENDENCY_FAILED", f"after.{place}: this job did not succeed.")
 
 
+def _mode(draft: Draft) -> str:
+    """Whose key: as asked for; a credential without a mode asks for itself."""
+    request = _request(draft)
+    if request.api_key_mode is None and request.credential_id is not None:
+        return "user_key"
+    return request.api_key_mode or _definition(draft).default_credential_mode
+
+
+def _own_credential(draft: Draft) -> UserModelCredential:
+    """The credential that was named, or the only one of the user's that can be used."""
+    wanted = _request(draft).credential_id
+    if wanted is not None:
+        found = db.read(lambda: credentials.get(wanted, draft.user_id))
+        if found is None:
+            raise Refused("CREDENTIAL_NOT_FOUND", "No credential of yours has this id.")
+        if found.status == "invalid":
+            fault = FieldFault("credentialId", "was refused by its provider: change or test it")
+            raise Refused("CREDENTIAL_REQUIRED", "This key cannot be used.", errors=(fault,))
+        return found
+    usable = db.read(lambda: credentials.active(draft.user_id, 2))
+    if not usable:
+        raise Refused("CREDENTIAL_REQUIRED", "Add a model credential of your own first.")
+    if len(usable) > 1:
+        fault = FieldFault("credentialId", "must name one of your credentials")
+        raise Refused("CREDENTIAL_REQUIRED", "You have several credentials.", errors=(fault,))
+    return usable[0]
+
+
 def _snapshot(draft: Draft) -> Snapshot:
     request, definition, parameters = _request(draft), _definition(draft), draft.parameters
     assert parameters is not None
@@ -191,7 +219,7 @@ def _snapshot(draft: Draft) -> Snapshot:
 
 def _new_job(draft: Draft) -> NewJob:
     request, definition = _request(draft), _definition(draft)
-    parameters, snapshot = draft.parameters, draft.snapshot
+    parameters, snapshot, credential = draft.parameters, draft.snapshot, draft.credential
     assert parameters is not None
     wire = parameters.model_dump(mode="json", by_alias=True, exclude_none=True)
     private = {name: value for name, value in wire.items() if name in _PRIVATE}
@@ -207,7 +235,9 @@ def _new_job(draft: Draft) -> NewJob:
         queue_name=definition.queue_name,
         priority=max(request.priority or 0, definition.default_priority),
         request_hash=body_hash(draft.body),
-        credential_mode=request.api_key_mode or definition.default_credential_mode,
+        credential_mode=_mode(draft),
+        credential_id=None if credential is None else credential.id,
+        credential_version=None if credential is None else credential.version,
         prompt_version=definition.prompt_version,
         input_schema_version=definition.input_schema_version,
         output_schema_version=definition.output_schema_version,

@@ -9,19 +9,31 @@ import redis
 
 from aijobs.engine.engine import Engine
 from aijobs.engine.signals import Signals
-from aijobs.http import analyses, health, imports, materials, profiles, study_records
+from aijobs.http import (
+    analyses,
+    health,
+    imports,
+    materials,
+    model_credentials,
+    profiles,
+    study_records,
+)
 from aijobs.http.jobs import Jobs
 from aijobs.http.knowledge_bases import KnowledgeBases, KnowledgePoints
 from aijobs.http.middleware import USER_PREFIXES, Authentication, CleanQuery, RequestId
 from aijobs.http.problems import handle_all
 from aijobs.http.published import Published
+from aijobs.http.request_counts import RequestCounts
+from aijobs.http.throttle import Throttle, rules
 from aijobs.http.views import card_view, question_view
 from aijobs.models.tables import Flashcard, QuizQuestion
 
 
 def create_app(engine: Engine, client: redis.Redis) -> falcon.App[Any, Any]:
     """The WSGI application."""
-    passed: list[Any] = [RequestId(), CleanQuery(), Authentication(engine.settings)]
+    settings = engine.settings
+    throttle = Throttle(rules(settings), RequestCounts(client))
+    passed: list[Any] = [RequestId(), CleanQuery(), Authentication(settings), throttle]
     app = falcon.App(middleware=passed)
     app.req_options.strip_url_path_trailing_slash = True
     handle_all(app)
@@ -46,5 +58,6 @@ def _add_user_routes(
     app.add_route(f"{base}/{{base_id:uuid}}/points/{{point_id:uuid}}", points, suffix="one")
     for module in (analyses, imports, materials, profiles, study_records):
         module.add_routes(app, prefix)
+    model_credentials.add_routes(app, prefix, engine)
     app.add_route(f"{prefix}/quizzes", Published(QuizQuestion, question_view))
     app.add_route(f"{prefix}/flashcards", Published(Flashcard, card_view))

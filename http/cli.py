@@ -6,10 +6,10 @@ What is wrong with the settings is said in one line each on stderr, with exit st
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import click
 
@@ -19,6 +19,9 @@ from aijobs.http.embedded import env_file
 from aijobs.http.explain import explain_output
 from aijobs.http.settings_table import settings_table
 from aijobs.http.version import current_version
+
+if TYPE_CHECKING:
+    from aijobs.engine.vault import Vault
 
 C = TypeVar("C", bound=Callable[..., None])
 
@@ -124,7 +127,53 @@ def settings() -> None:
     click.echo(settings_table())
 
 
+@main.group()
+def credentials() -> None:
+    """Users' own keys, and the master keys that seal them."""
+
+
+@credentials.command()
+@_on_any_stack
+def rotate(environ: Mapping[str, str]) -> None:
+    """Seal every stored key with the first of AIJOBS_MASTER_KEYS: all of them, or none."""
+    with _vault(_settings(environ)) as vault:
+        from aijobs.engine import key_rotation
+
+        count = key_rotation.rotate(vault)
+    click.echo(f"{count} keys are sealed anew with {vault.sealing_key_id}")
+
+
+@credentials.command()
+@_on_any_stack
+def check(environ: Mapping[str, str]) -> None:
+    """Name every stored key that none of AIJOBS_MASTER_KEYS opens."""
+    with _vault(_settings(environ)) as vault:
+        from aijobs.engine import key_rotation
+
+        problems = key_rotation.unreadable(vault)
+    if problems:
+        _fail("\naijobs: ".join(problems.values()))
+    click.echo("every stored key can be opened")
+
+
 main.add_command(explain_output)
+
+
+@contextmanager
+def _vault(settings: Settings) -> Iterator[Vault]:
+    """The vault of a stack and its database; what goes wrong with either is said in one line."""
+    from aijobs.engine.vault import VaultClosed, vault_of
+    from aijobs.models import database as db
+
+    db.connect_to(settings.database_url, connections=1)
+    try:
+        yield vault_of(settings)
+    except VaultClosed as problem:
+        _fail(f"nothing was changed: {problem}")
+    except Exception as error:  # whatever the database says
+        _fail(f"nothing was changed: {str(error).strip()}")
+    finally:
+        db.disconnect()
 
 
 def _settings(environ: Mapping[str, str]) -> Settings:

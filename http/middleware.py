@@ -53,12 +53,17 @@ class Authentication:
         self._settings = settings
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
-        path = "/" + req.path.lstrip("/")  # as the router reads it
-        if any(path == p or path.startswith(f"{p}/") for p in USER_PREFIXES):
+        if is_below(req, USER_PREFIXES):
             scheme, _, token = (req.auth or "").partition(" ")
             if scheme.lower() != "bearer" or not token.strip():
                 raise InvalidToken("no bearer token")
             req.context.identity = verify(self._settings, token.strip())
+
+
+def is_below(req: falcon.Request, prefixes: tuple[str, ...]) -> bool:
+    """Whether the path is one of these prefixes or below it."""
+    path = "/" + req.path.lstrip("/")  # as the router reads it
+    return any(path == prefix or path.startswith(f"{prefix}/") for prefix in prefixes)
 
 
 def identity_of(req: falcon.Request) -> Identity:

@@ -15,6 +15,7 @@ import structlog
 
 from aijobs.engine.cancelling import NotCancellable
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.vault import VaultClosed
 from aijobs.http.tokens import InvalidToken
 from aijobs.models.errors import DatabaseAway, JobAlreadyTerminal, JobNotFound, TargetGone
 
@@ -43,6 +44,7 @@ _CLASSES = (
     ProblemClass("FORBIDDEN", 403, "Not allowed", "没有权限"),
     ProblemClass("NOT_FOUND", 404, "There is nothing here", "未找到"),
     ProblemClass("JOB_NOT_FOUND", 404, "There is no such job", "任务不存在"),
+    ProblemClass("CREDENTIAL_NOT_FOUND", 404, "There is no such credential", "模型密钥不存在"),
     ProblemClass("TARGET_NOT_FOUND", 404, "There is no such target", "目标不存在"),
     ProblemClass("METHOD_NOT_ALLOWED", 405, "The method is not supported here", "不支持该方法"),
     ProblemClass("JOB_NOT_CANCELLABLE", 409, "The job cannot be cancelled", "任务无法取消"),
@@ -59,6 +61,7 @@ _CLASSES = (
     ProblemClass(
         "UNSUPPORTED_MEDIA_TYPE", 415, "The content type is not supported", "不支持的内容类型"
     ),
+    ProblemClass("RATE_LIMITED", 429, "Too many requests", "请求过于频繁", True),
     ProblemClass("INTERNAL_ERROR", 500, "Something went wrong on our side", "系统内部错误", True),
     ProblemClass(
         "PLATFORM_UNAVAILABLE", 503, "The platform is not available", "平台暂不可用", True
@@ -126,6 +129,7 @@ def handle_all(app: falcon.App[Any, Any]) -> None:
     app.add_error_handler(NotCancellable, _on_not_cancellable)
     app.add_error_handler(TargetGone, _on_target_gone)
     app.add_error_handler(DatabaseAway, _on_database_away)
+    app.add_error_handler(VaultClosed, _on_vault_closed)
 
 
 def _weight(parameter: str) -> float:
@@ -186,3 +190,8 @@ def _on_database_away(req: Any, resp: Any, error: DatabaseAway, params: Any) -> 
     log.warning("database_away", detail=str(error))
     resp.set_header("Retry-After", "2")
     write_problem(req, resp, "PLATFORM_UNAVAILABLE", "Try again in a moment.")
+
+
+def _on_vault_closed(req: Any, resp: Any, error: VaultClosed, params: Any) -> None:
+    log.error("vault_closed", detail=str(error))
+    write_problem(req, resp, "PLATFORM_UNAVAILABLE", "Own keys cannot be used at present.")

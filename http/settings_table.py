@@ -44,6 +44,8 @@ def _default(field: FieldInfo) -> str:
     if field.default_factory is not None:
         return "of the host"
     value = field.default
+    if isinstance(value, tuple) and value:
+        return ", ".join(f"`{item}`" for item in value)
     if isinstance(value, SecretStr):
         return "a public one, for development"
     if isinstance(value, float):

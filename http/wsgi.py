@@ -16,6 +16,7 @@ from aijobs.http.app import create_app
 from aijobs.models import database as db
 
 _BOOT_ERROR = 4  # gunicorn's master gives up on a worker that exits so, instead of trying again
+_REDIS_SECONDS = 0.25
 
 
 def build(settings: Settings) -> falcon.App[Any, Any]:
@@ -26,10 +27,14 @@ def build(settings: Settings) -> falcon.App[Any, Any]:
         connections=settings.database_connections,
         statement_seconds=settings.statement_seconds,
     )
-    client = redis.Redis.from_url(
-        settings.redis_url, socket_timeout=1, socket_connect_timeout=1, retry=None
+    return create_app(build_engine(settings), redis_client(settings.redis_url))
+
+
+def redis_client(url: str) -> redis.Redis:
+    """A client that gives up soon: a request waits for it, and can do without its answer."""
+    return redis.Redis.from_url(
+        url, socket_timeout=_REDIS_SECONDS, socket_connect_timeout=_REDIS_SECONDS, retry=None
     )
-    return create_app(build_engine(settings), client)
 
 
 def create() -> falcon.App[Any, Any]:

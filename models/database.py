@@ -241,7 +241,7 @@ def _insist(once: Callable[[], T], patient: Callable[[], bool]) -> T:
 
 def sql_state(error: Exception) -> str | None:
     """The SQLSTATE behind a Peewee error; None when the connection itself failed."""
-    return getattr(error.args[0] if error.args else None, "pgcode", None)
+    return getattr(getattr(error, "orig", None), "pgcode", None)
 
 
 def _is_loss(error: Exception, code: str | None) -> bool:

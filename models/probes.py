@@ -36,6 +36,7 @@ COMMITS = (
     "pass",
     "pass_failed",
     "learner",
+    "credential",
     "purge",
 )
 #: External sends. Each has `.before_send` and `.after_send`.

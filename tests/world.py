@@ -46,6 +46,9 @@ POINTS = (
     ("Lysosome", "The lysosome is the bag in which a cell digests its waste. It is acid inside."),
 )
 
+#: What seals users' own keys in tests.
+MASTER_KEYS = "test-1:dGVzdCBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAwMDE="
+
 
 @dataclass(frozen=True)
 class World:
@@ -120,8 +123,9 @@ class World:
 
 
 def settings_for(database_url: str, redis_url: str, **more: Any) -> Settings:
-    """Settings of a test."""
-    return Settings(database_url=database_url, redis_url=redis_url, **more)
+    """Settings of a test, whose one user may ask as much as many users do."""
+    given = {"user_requests_per_minute": 6000, "master_keys": MASTER_KEYS, **more}
+    return Settings(database_url=database_url, redis_url=redis_url, **given)
 
 
 @contextmanager

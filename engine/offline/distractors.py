@@ -16,6 +16,21 @@ WANTED = 3
 _ALIKE = 0.6
 _NUMBER = re.compile(r"(?<![\w.,/-])\d{1,4}(?![\w/-]|[.,]\d)")
 
+_BOUND = re.compile(
+    r"\b(?:up to|at (?:most|least)|(?:more|less|fewer|greater|larger|smaller|higher|lower) than"
+    r"|over|under|above|below|beyond|maximum|minimum|between|exceed\w*"
+    r"|as (?:many|much|few|little) as)\b|\bor (?:more|less|fewer)\b"
+    r"|\d\s*(?:to|or|and|至|到|或)\s*\d"
+    r"|不超过|至少|至多|最多|最少|超过|以上|以下|以内|多于|少于|大于|小于|不到|不足",
+    re.IGNORECASE,
+)
+_ROUGH = re.compile(
+    r"\b(?:about|around|approximately|roughly|nearly|almost|some|circa|ca|c)\b|约|左右|将近|大概|近",
+    re.IGNORECASE,
+)
+_YEARS = range(1000, 2101)
+_HALVED_FROM = 20
+
 _DENIAL = re.compile(
     r"\b(?:not|no|never|nor|neither|cannot|only|\w+n['’]t)\b|不|没|非|无|未", re.IGNORECASE
 )
@@ -68,6 +83,20 @@ def replace_number(text: str, number: str, replacement: str) -> str | None:
     if numbers(text).count(number) != 1:
         return None
     return _NUMBER.sub(lambda match: replacement if match[0] == number else match[0], text)
+
+
+def contradicting(sentence: str, number: str) -> str | None:
+    """A number that makes the sentence false: twice or half as much, ten years later for a year.
+
+    None where it could still be true: beside a bound or in a range, and for a rough year.
+    """
+    value = int(number)
+    if _BOUND.search(sentence):
+        return None
+    if value in _YEARS:
+        return None if _ROUGH.search(sentence) else str(value + 10)
+    other = 2 * value if value < _HALVED_FROM else value // 2
+    return str(other) if other != value else None
 
 
 def denied(item: Item, sentence: str) -> str | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from aijobs.engine.offline.distractors import (
     WANTED,
+    contradicting,
     denied,
     is_statement,
     numbers,
@@ -169,8 +170,8 @@ def _falsified(item: Item, sentence: str) -> str | None:
 
 def _with_other_number(item: Item, sentence: str) -> str | None:
     for number in numbers(sentence):
-        other = str(int(number) + (10 if len(number) > 2 else 1))
-        text = replace_number(sentence, number, other)
+        other = contradicting(sentence, number)
+        text = None if other is None else replace_number(sentence, number, other)
         if text is not None and other not in numbers(item.body):
             return text
     return None

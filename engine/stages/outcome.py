@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 import structlog
+from uuid_utils.compat import uuid7
 
 from aijobs.engine.attempt import Attempt
 from aijobs.engine.backoff import backoff_seconds
@@ -16,6 +17,9 @@ from aijobs.engine.engine import Engine
 from aijobs.engine.errors import Effect, JobFault
 from aijobs.engine.gateway.redact import redact as without_secrets
 from aijobs.engine.registry import UnknownJobType
+from aijobs.engine.vault import VaultClosed
+from aijobs.models import database as db
+from aijobs.models.credentials import mark_invalid, tell_owner
 from aijobs.models.errors import DatabaseAway, IllegalTransition, LeaseLost, TargetGone
 from aijobs.models.lifecycle import Failure, confirm_cancel, fail, hand_back, release_for_retry
 
@@ -25,6 +29,7 @@ P = ParamSpec("P")
 SHUTDOWNS_FREE_OF_CHARGE = 5
 _ACCOUNT_PAUSE_SECONDS = 60.0
 _VERSION_PAUSE_SECONDS = 30.0
+_EQUIPMENT_PAUSE_SECONDS = 30.0
 
 log = structlog.get_logger()
 
@@ -56,11 +61,16 @@ class Unknown:
 
 
 @dataclass(frozen=True, slots=True)
+class Unequipped:
+    """This process lacks something that another one may have: a master key."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """The lease is lost: nothing was written, and nothing more may be."""
 
 
-Outcome = Next[T] | Fault | Cut | Unknown | Lost
+Outcome = Next[T] | Fault | Cut | Unknown | Unequipped | Lost
 
 
 def stage(
@@ -81,6 +91,9 @@ def stage(
             return Fault(JobFault("INVALID_SNAPSHOT", str(gone)))
         except UnknownJobType:
             return Unknown()
+        except VaultClosed as closed:
+            log.error("vault_closed", detail=str(closed))
+            return Unequipped()
         except Exception as error:
             log.exception("stage_failed", stage=body.__name__)
             return Fault(JobFault("INTERNAL_ERROR", _told(engine, error)))
@@ -97,24 +110,36 @@ def _told(engine: Engine, error: Exception) -> str:
     return text
 
 
-def settle(engine: Engine, attempt: Attempt, outcome: Fault | Cut | Unknown | Lost) -> None:
+def settle(
+    engine: Engine, attempt: Attempt, outcome: Fault | Cut | Unknown | Unequipped | Lost
+) -> None:
     """Take the edge that the outcome asks for. A lost lease takes none."""
     try:
         match outcome:
             case Lost():
                 log.info("lease_lost", job_id=str(attempt.lease.job_id))
             case Cut(CutReason.CANCELLED):
-                confirm_cancel(attempt.lease, patient=attempt.may_insist)
+                _confirm_cancel(attempt)
             case Cut(CutReason.DEADLINE):
                 _fault(engine, attempt, JobFault("JOB_TIMEOUT", "execution time is up"))
             case Cut():
                 _hand_back_for_shutdown(engine, attempt)
             case Unknown():
                 _hand_back(attempt, "version", _VERSION_PAUSE_SECONDS)
+            case Unequipped():
+                _hand_back(attempt, "infrastructure", _EQUIPMENT_PAUSE_SECONDS)
             case Fault(fault):
                 _fault(engine, attempt, fault)
     except (LeaseLost, DatabaseAway) as error:
         log.info("lease_lost", job_id=str(attempt.lease.job_id), detail=str(error))
+
+
+def _confirm_cancel(attempt: Attempt) -> None:
+    """A wake-up has no authority: without a request in the row the job goes on elsewhere."""
+    try:
+        confirm_cancel(attempt.lease, patient=attempt.may_insist)
+    except IllegalTransition:
+        _hand_back(attempt, "infrastructure", 0.0)
 
 
 def _fault(engine: Engine, attempt: Attempt, fault: JobFault) -> None:
@@ -125,7 +150,24 @@ def _fault(engine: Engine, attempt: Attempt, fault: JobFault) -> None:
     elif _may_retry(definition, fault):
         _retry(attempt, definition, fault)
     else:
-        fail(attempt.lease, _failure(fault), patient=attempt.may_insist)
+        _fail(attempt, fault)
+
+
+def _fail(attempt: Attempt, fault: JobFault) -> None:
+    """Edge 6; what a provider said of a user's key is part of the same transaction."""
+    key, failure = attempt.key_in_use, _failure(fault)
+    if key is None or fault.error.effect is Effect.NONE:
+        fail(attempt.lease, failure, patient=attempt.may_insist)
+        return
+
+    def work() -> None:
+        job = fail(attempt.lease, failure, patient=attempt.may_insist)
+        if fault.code == "CREDENTIAL_INVALID":
+            mark_invalid(key)
+        tell_owner(job, key, notification_id)
+
+    notification_id = uuid7()
+    db.transact("fail", work, patient=attempt.may_insist)
 
 
 def _may_retry(definition: JobDefinition, fault: JobFault) -> bool:

@@ -6,7 +6,6 @@ import threading
 
 from aijobs.engine.attempt import Attempt
 from aijobs.engine.engine import Engine
-from aijobs.models.errors import DatabaseAway
 from aijobs.models.lifecycle import adopt, claim
 
 _claiming = threading.Lock()
@@ -16,24 +15,24 @@ def prepare(engine: Engine, queue_name: str) -> Attempt | None:
     """Claim and enter an attempt; None when nothing is claimable: a quiet exit.
 
     One claim of a process at a time, so that a claim whose answer was lost with the connection can
-    be told from one that another thread is about to enter. Raises DatabaseAway: the permit is lost,
-    and the sweep sends another.
+    be told from one that another thread is about to enter; it is adopted as soon as the database is
+    back. Raises DatabaseAway: the permit is lost, and the sweep sends another.
     """
+    attempts = engine.attempts
     with _claiming:
-        try:
-            job = claim(
-                queue_name,
-                known=engine.registry.known(),
-                holder=engine.holder,
-                lease_seconds=engine.settings.lease_seconds,
-            )
-        except DatabaseAway:
-            entered = [attempt.lease.job_id for attempt in engine.attempts.all()]
-            job = adopt(engine.holder, entered)
-            if job is None:
-                raise
+        entered = [attempt.lease.job_id for attempt in attempts.all()]
+        job = adopt(engine.holder, entered) if attempts.unheard else None
+        attempts.unheard = True
+        job = job or claim(
+            queue_name,
+            known=engine.registry.known(),
+            holder=engine.holder,
+            lease_seconds=engine.settings.lease_seconds,
+            entered=entered,
+        )
+        attempts.unheard = False
         if job is None:
             return None
         attempt = Attempt(job, engine.holder)
-        engine.attempts.add(attempt)
+        attempts.add(attempt)
         return attempt

@@ -14,6 +14,7 @@ from aijobs.engine.chat import ChatRequest
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import AnswerFault, SnapshotFault
+from aijobs.engine.key_use import own_key_of
 from aijobs.engine.prompting import render
 from aijobs.engine.redaction import REDACTION_VERSION
 from aijobs.engine.snapshot import (
@@ -49,6 +50,8 @@ class Resolved:
 def resolve(engine: Engine, attempt: Attempt) -> Resolved:
     """Find or rebuild the snapshot, render the prompt, find out how far earlier attempts got."""
     attempt.enter()
+    if attempt.job.call_count == 0:  # what was answered under a key that is gone by now is used
+        own_key_of(engine, attempt)
     definition = engine.registry.get(attempt.job.job_type)
     stored, result = db.read(
         lambda: (results.snapshot_of(attempt.job.id), results.validated_result(attempt.job.id)),
@@ -60,7 +63,8 @@ def resolve(engine: Engine, attempt: Attempt) -> Resolved:
     else:
         snapshot = Snapshot(stored.content, stored.content_hash)
     refs = refs_of(snapshot.content)
-    params = AnswerParams(definition.requested_count(parameters), frozenset(refs))
+    named = frozenset(item["ref"] for item in snapshot.content["items"])  # a material's too
+    params = AnswerParams(definition.requested_count(parameters), named)
     return Resolved(
         definition=definition,
         snapshot=snapshot,

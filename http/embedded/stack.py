@@ -33,6 +33,8 @@ _SERVER_SECONDS = 60.0
 _READY_SECONDS = 90.0
 _FATAL_DEATHS = 4
 _LOG_LINES = 8
+#: Its one user plays all of them: demos, tests and scripts ask at once.
+_ROOM = {"AIJOBS_USER_REQUESTS_PER_MINUTE": "6000"}
 _POSTGRES_OPTIONS = {"statement_timeout": "30s", "idle_in_transaction_session_timeout": "60s"}
 
 
@@ -63,7 +65,8 @@ class _Stack:
         log = directory.log
         self._postgres = Postgres(directory.postgres, log("postgres"), _POSTGRES_OPTIONS)
         self._valkey = Valkey(directory.valkey, log("valkey"), secrets.pop("VALKEY_PASSWORD"))
-        self._env = {**secrets, **{name: value for name, value in environ.items() if value}}
+        given = {name: value for name, value in environ.items() if value}
+        self._env = {**_ROOM, **secrets, **given}
         self._env |= {MARK: str(directory.path), "PYTHONUNBUFFERED": "1"}
         # A shell that sourced this stack's own env file names our servers, not others.
         self._own_postgres = environ.get("DATABASE_URL") in (None, "", self._postgres.url)

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from aijobs.models import database as db
-from aijobs.models.lifecycle.edge import FINISHED, job_from, take
+from aijobs.models.lifecycle.edge import ERROR, FINISHED, JOB_CANCELLED, job_from, take
 from aijobs.models.tables import AiJob
 
 _REQUEST = """
@@ -23,11 +23,12 @@ def cancel(job_id: UUID, *, reason: str, actor: str) -> AiJob:
         "cancel",
         job_id,
         changes=(
-            f"{FINISHED}, error_code = 'JOB_CANCELLED', cancel_reason = %(reason)s, "
+            f"{FINISHED}, {ERROR}, cancel_reason = %(reason)s, "
             "cancel_requested_at = coalesce(job.cancel_requested_at, now())"
         ),
         actor=actor,
         reason=reason,
+        **JOB_CANCELLED,
     )
 
 

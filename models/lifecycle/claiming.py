@@ -14,15 +14,35 @@ from aijobs.models.tables import AiJob
 Known = Sequence[tuple[str, int]]
 
 
-def claim(queue_name: str, *, known: Known, holder: str, lease_seconds: float) -> AiJob | None:
-    """Claim the best claimable job of the queue for `holder`; None when there is none."""
+def claim(
+    queue_name: str,
+    *,
+    known: Known,
+    holder: str,
+    lease_seconds: float,
+    entered: Sequence[UUID] | None = None,
+) -> AiJob | None:
+    """Claim the best claimable job of the queue for `holder`; None when there is none.
+
+    With `entered`, the jobs whose attempts the holder knows of, a claim whose answer was lost with
+    the connection is adopted instead of made again.
+    """
     params = claimable_params("engine", known) | {
         "queue_name": queue_name,
         "holder": holder,
         "lease_seconds": lease_seconds,
     }
-    found = db.statement("claim", load("claim"), params)
-    return job_from(found[0]) if found else None
+    tries = 0
+
+    def work() -> db.Row | None:
+        nonlocal tries
+        tries += 1
+        if tries > 1 and entered is not None and (unheard := _unheard(holder, entered)):
+            return unheard
+        return db.row(load("claim"), params)
+
+    found = db.autocommit("claim", work)
+    return None if found is None else job_from(found)
 
 
 def adopt(holder: str, entered: Sequence[UUID]) -> AiJob | None:
@@ -31,14 +51,16 @@ def adopt(holder: str, entered: Sequence[UUID]) -> AiJob | None:
 
     `entered` are the jobs whose attempts it knows of.
     """
-    found = db.read(
-        lambda: db.row(
-            "SELECT * FROM ai_job WHERE locked_by = %(holder)s AND lifecycle_status = 'running' "
-            "AND NOT id = ANY (%(entered)s::uuid[]) LIMIT 1",
-            {"holder": holder, "entered": list(entered)},
-        )
-    )
+    found = db.read(lambda: _unheard(holder, entered))
     return None if found is None else job_from(found)
+
+
+def _unheard(holder: str, entered: Sequence[UUID]) -> db.Row | None:
+    return db.row(
+        "SELECT * FROM ai_job WHERE locked_by = %(holder)s AND lifecycle_status = 'running' "
+        "AND NOT id = ANY (%(entered)s::uuid[]) LIMIT 1",
+        {"holder": holder, "entered": list(entered)},
+    )
 
 
 def claimable_params(lane: str, known: Known) -> dict[str, object]:

@@ -47,6 +47,8 @@ class NewJob:
     retried_from_job_id: UUID | None = None
     after: tuple[UUID, ...] = field(default=())
     time_zone: str = "UTC"
+    credential_id: UUID | None = None
+    credential_version: int | None = None
 
 
 def create(new: NewJob, *, actor: str) -> AiJob | None:

@@ -32,6 +32,12 @@ ERROR = (
     "error_code = %(error_code)s, public_error_message = %(public_message)s, "
     "internal_error_message = %(internal_message)s"
 )
+#: Parameters of ERROR for a cancelled job, in place of what an earlier attempt came to.
+JOB_CANCELLED: dict[str, Any] = {
+    "error_code": "JOB_CANCELLED",
+    "public_message": None,
+    "internal_message": None,
+}
 
 Patience = Callable[[], bool]
 
@@ -59,6 +65,7 @@ def take(
         condition = f"{FENCE} AND {condition}"
         params |= {"attempt_no": lease.attempt_no, "holder": lease.holder}
     sql = load("transition").replace("[condition]", condition).replace("[changes]", changes)
+    params = {"error_code": None} | params
     params |= {
         "job_id": job_id,
         "sources": sorted(edge.sources),

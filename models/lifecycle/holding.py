@@ -10,6 +10,7 @@ from aijobs.models.lifecycle.edge import (
     DISPATCHED,
     ERROR,
     FINISHED,
+    JOB_CANCELLED,
     LEASE_CLEARED,
     Patience,
     job_from,
@@ -132,10 +133,11 @@ def confirm_cancel(lease: Lease, *, patient: Patience) -> AiJob:
         "confirm_cancel",
         lease.job_id,
         condition="job.cancel_requested_at IS NOT NULL",
-        changes=f"{FINISHED}, error_code = 'JOB_CANCELLED'",
+        changes=f"{FINISHED}, {ERROR}",
         actor=lease.holder,
         lease=lease,
         patient=patient,
+        **JOB_CANCELLED,
     )
 
 

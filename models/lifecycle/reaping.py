@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from uuid import UUID
 
 from aijobs.models import database as db
-from aijobs.models.lifecycle.edge import DISPATCHED, ERROR, FINISHED, LEASE_CLEARED, take
+from aijobs.models.lifecycle.edge import (
+    DISPATCHED,
+    ERROR,
+    FINISHED,
+    JOB_CANCELLED,
+    LEASE_CLEARED,
+    take,
+)
 from aijobs.models.lifecycle.holding import Failure
 from aijobs.models.sql import load
 from aijobs.models.tables import AiJob
@@ -16,9 +24,11 @@ _VALIDATED = "EXISTS (SELECT FROM ai_job_result result WHERE result.job_id = job
 REAPER = "reaper"
 
 
-def lapsed(*, grace_seconds: float, limit: int) -> list[tuple[UUID, str]]:
-    """Jobs to decide on: (id, lifecycle_status), the longest lapsed first."""
-    params = {"grace_seconds": grace_seconds, "limit": limit}
+def lapsed(
+    *, grace_seconds: float, limit: int, tried: Sequence[UUID] = ()
+) -> list[tuple[UUID, str]]:
+    """Jobs to decide on: (id, lifecycle_status), the longest lapsed first, without `tried`."""
+    params = {"grace_seconds": grace_seconds, "limit": limit, "tried": list(tried)}
     found = db.read(lambda: db.rows(load("lapsed"), params))
     return [(row["id"], row["lifecycle_status"]) for row in found]
 
@@ -41,9 +51,10 @@ def confirm_cancel_lapsed(job_id: UUID, *, grace_seconds: float) -> AiJob:
         "confirm_cancel",
         job_id,
         condition=f"{_LAPSED} AND job.cancel_requested_at IS NOT NULL",
-        changes=f"{FINISHED}, error_code = 'JOB_CANCELLED', crash_count = job.crash_count + 1",
+        changes=f"{FINISHED}, {ERROR}, crash_count = job.crash_count + 1",
         actor=REAPER,
         grace_seconds=grace_seconds,
+        **JOB_CANCELLED,
     )
 
 

@@ -466,6 +466,24 @@ CREATE TABLE public.study_record (
     CONSTRAINT study_record_score_range CHECK (((score >= (0)::double precision) AND (score <= (1)::double precision)))
 );
 
+CREATE TABLE public.user_model_credential (
+    id uuid NOT NULL,
+    version integer DEFAULT 1 NOT NULL,
+    user_id uuid NOT NULL,
+    label text NOT NULL,
+    provider text NOT NULL,
+    base_url text NOT NULL,
+    ciphertext bytea NOT NULL,
+    nonce bytea NOT NULL,
+    key_id text NOT NULL,
+    last4 text NOT NULL,
+    status text DEFAULT 'active'::text NOT NULL,
+    last_verified_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    deleted_at timestamp with time zone,
+    CONSTRAINT user_model_credential_status_known CHECK ((status = ANY (ARRAY['active'::text, 'invalid'::text])))
+);
+
 CREATE TABLE public.weak_point_candidate (
     id uuid NOT NULL,
     job_id uuid NOT NULL,
@@ -561,6 +579,9 @@ ALTER TABLE ONLY public.schema_migration
 
 ALTER TABLE ONLY public.study_record
     ADD CONSTRAINT study_record_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.user_model_credential
+    ADD CONSTRAINT user_model_credential_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.weak_point_candidate
     ADD CONSTRAINT weak_point_candidate_pkey PRIMARY KEY (id);
@@ -662,6 +683,8 @@ CREATE INDEX study_record_by_point ON public.study_record USING btree (user_id, 
 CREATE INDEX study_record_by_user ON public.study_record USING btree (user_id, at, id);
 
 CREATE INDEX study_record_point ON public.study_record USING btree (knowledge_point_id);
+
+CREATE INDEX user_model_credential_by_user ON public.user_model_credential USING btree (user_id, created_at, id) WHERE (deleted_at IS NULL);
 
 CREATE INDEX weak_point_candidate_by_user ON public.weak_point_candidate USING btree (user_id, created_at, id);
 

@@ -3,13 +3,14 @@
 WITH moved AS (
     INSERT INTO ai_job
         (id, user_id, job_type, definition_version, target_type, target_id, params, lane, queue_name,
-         priority, idempotency_key, request_hash, credential_mode, prompt_version,
-         input_schema_version, output_schema_version, max_retry_count, timeout_seconds,
+         priority, idempotency_key, request_hash, credential_mode, credential_id,
+         credential_version, prompt_version, input_schema_version, output_schema_version, max_retry_count, timeout_seconds,
          retried_from_job_id, dispatch_no, dispatched_at)
     VALUES
         (%(id)s, %(user_id)s, %(job_type)s, %(definition_version)s, %(target_type)s, %(target_id)s,
          %(params)s, %(lane)s, %(queue_name)s, %(priority)s, %(idempotency_key)s, %(request_hash)s,
-         %(credential_mode)s, %(prompt_version)s, %(input_schema_version)s,
+         %(credential_mode)s, %(credential_id)s, %(credential_version)s, %(prompt_version)s,
+         %(input_schema_version)s,
          %(output_schema_version)s, %(max_retry_count)s, %(timeout_seconds)s,
          %(retried_from_job_id)s, 1, now())
     ON CONFLICT DO NOTHING

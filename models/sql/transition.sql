@@ -15,7 +15,8 @@ WITH before AS (
 ), history AS (
     INSERT INTO job_transition
         (job_id, from_status, to_status, stage, attempt_no, cause, actor, error_code)
-    SELECT id, from_status, lifecycle_status, stage, attempt_no, %(cause)s, %(actor)s, error_code
+    SELECT id, from_status, lifecycle_status, stage, attempt_no, %(cause)s, %(actor)s,
+           %(error_code)s
     FROM moved
 ), event AS (
     {{event_of_moved}}

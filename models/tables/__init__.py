@@ -31,6 +31,7 @@ from aijobs.models.tables.produced import (
     WeakPointCandidate,
 )
 from aijobs.models.tables.usage import AiUsageLog
+from aijobs.models.tables.users import UserModelCredential
 
 TABLES: tuple[type[Table], ...] = (
     AiJob,
@@ -59,6 +60,7 @@ TABLES: tuple[type[Table], ...] = (
     Flashcard,
     FlashcardCandidate,
     Notification,
+    UserModelCredential,
 )
 
 __all__ = [
@@ -89,5 +91,6 @@ __all__ = [
     "RecallEvaluation",
     "StudyRecord",
     "Table",
+    "UserModelCredential",
     "WeakPointCandidate",
 ]

@@ -59,6 +59,7 @@ def test_the_env_file_is_private_and_opens_the_servers_and_the_api(running: Stac
         trust_env=False,
     )
     assert mine.status_code == 200
+    assert mine.headers["RateLimit-Limit"] == "6000"
 
 
 @pytest.mark.parametrize("name", sorted({"postgres", "valkey", *PROGRAMS}))
@@ -123,11 +124,17 @@ def test_a_start_under_its_own_env_file_uses_its_own_servers(stack: Stack) -> No
 def test_servers_of_the_environment_replace_the_embedded_ones(
     stack: Stack, own_postgres: OwnPostgres, own_valkey: OwnValkey
 ) -> None:
-    stack.start(DATABASE_URL=own_postgres.url, REDIS_URL=own_valkey.url, AIJOBS_LEASE_SECONDS="45")
+    stack.start(
+        DATABASE_URL=own_postgres.url,
+        REDIS_URL=own_valkey.url,
+        AIJOBS_LEASE_SECONDS="45",
+        AIJOBS_USER_REQUESTS_PER_MINUTE="7",
+    )
     assert set(stack.processes()) == PROGRAMS
     assert stack.env["DATABASE_URL"] == own_postgres.url
     assert stack.env["REDIS_URL"] == own_valkey.url
     assert stack.env["AIJOBS_LEASE_SECONDS"] == "45"
+    assert stack.env["AIJOBS_USER_REQUESTS_PER_MINUTE"] == "7"
     stack.interrupt()
     assert runs(own_postgres.pid)
     assert runs(own_valkey.pid)

@@ -50,6 +50,7 @@ def _create(client: httpx.Client, made: World) -> None:
 @contextmanager
 def _api(database_url: str, redis_url: str) -> Iterator[str]:
     environ = {**os.environ, "DATABASE_URL": database_url, "REDIS_URL": redis_url}
+    environ["AIJOBS_USER_REQUESTS_PER_MINUTE"] = "6000"
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         process = subprocess.Popen(

@@ -17,6 +17,7 @@ from tests.acceptance.probed.scene import Scene
 #: Names without a process that passes them on behalf of a job.
 LEFT_OUT = {
     "learner": "a user's own writes of study material: no job depends on them",
+    "credential": "writes of users' own keys: no job begins or ends with them",
     "begin": "edge 4 belongs to runtimes, which no process serves yet",
 }
 

@@ -1,4 +1,4 @@
-"""An attempt over a real wire: a world whose jobs call scripted providers, and what the books say."""
+"""Attempts over a real wire: a world whose jobs call scripted providers, and what the books say."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.world import World
 #: No known shape of a key, so that only its being the route's key can give it away.
 KEY = "canary0123456789abcdef"
 MODEL = "deepseek-flash"
-#: What the scripted provider counts by default, and what that costs: 80 fresh and cached tokens in,
-#: at off-peak 100 x 0.15 + 20 x 0.003 + 80 x 0.60 = 63.06, at peak 126.12 micro-dollars, rounded up.
+#: What the scripted provider counts by default: in, cached of these, out. What that costs, rounded
+#: up: off-peak 100 x 0.15 + 20 x 0.003 + 80 x 0.60 = 63.06 micro-dollars, at peak 126.12.
 TOLD = (120, 20, 80)
 COSTS = (64, 127)
 

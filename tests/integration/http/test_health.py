@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import falcon.testing
 import pytest
@@ -11,6 +12,7 @@ import redis
 
 from aijobs.engine.engine import build_engine
 from aijobs.http.app import create_app
+from aijobs.http.tokens import issue
 from aijobs.models import database as db
 from aijobs.models import migrate
 from tests.world import settings_for
@@ -66,10 +68,6 @@ def test_all_that_is_away_is_told(redis_url: str) -> None:
 
 
 def test_a_request_without_a_database_is_to_be_tried_again(redis_url: str) -> None:
-    from uuid import uuid4
-
-    from aijobs.http.tokens import issue
-
     settings = settings_for(NOWHERE, redis_url)
     db.connect_to(NOWHERE, connections=2)
     with redis.Redis.from_url(redis_url) as client:

@@ -267,7 +267,6 @@ def test_a_key_has_one_to_two_hundred_characters(
         ({"targetType": "knowledge_point"}, "INVALID_TARGET_TYPE", ["targetType"]),
         ({"targetType": "anything"}, "INVALID_TARGET_TYPE", ["targetType"]),
         ({"apiKeyMode": "user_key"}, "CREDENTIAL_REQUIRED", []),
-        ({"apiKeyMode": "user_key", "credentialId": str(uuid4())}, "CREDENTIAL_REQUIRED", []),
         ({"apiKeyMode": "my_key"}, "INVALID_REQUEST", ["apiKeyMode"]),
         ({"targetId": "k1"}, "INVALID_REQUEST", ["targetId"]),
         ({"targetId": None}, "INVALID_REQUEST", ["targetId"]),

@@ -1,4 +1,4 @@
-"""/knowledge-bases and their points: what a user writes is there as it was written, until deleted."""
+"""/knowledge-bases and their points: what a user writes is there as it was, until deleted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import pytest
 
-from aijobs.models import database as db
 from tests.integration.http.caller import Caller, problem
 from tests.world import POINTS, World, whole_database
 
@@ -138,7 +137,7 @@ def test_a_base_goes_with_all_that_is_in_it_and_its_jobs_stay(me: Caller, here: 
     assert me.post("/study-records", {"records": [record]}).status_code == 201
     assert me.delete(_path(here)).status_code == 204
     for table in ("knowledge_point", "study_record", "quiz_question", "flashcard"):
-        assert db.read(lambda table=table: db.rows(f"SELECT id FROM {table}")) == []
+        assert whole_database()[table] == []
     jobs = me.get("/jobs").json["items"]
     assert [job["lifecycleStatus"] for job in jobs] == ["succeeded"] * 2
     for job in jobs:

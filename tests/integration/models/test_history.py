@@ -114,6 +114,22 @@ def test_an_edge_writes_the_event_of_the_contract(here: World, edge: str) -> Non
         assert (written["available_at"], written["rank_at"]) == (job.available_at, job.rank_at)
 
 
+@pytest.mark.parametrize("edge", WRITES)
+def test_a_line_of_history_has_no_error_of_an_earlier_attempt(here: World, edge: str) -> None:
+    state, *_, error_code = WRITES[edge]
+    lease = made(here, edge, state)
+    change(
+        lease,
+        "error_code = 'OUTPUT_EMPTY', public_error_message = 'old', internal_error_message = 'old'",
+    )
+    EDGES[edge](here, lease)
+    assert history()[-1]["error_code"] == error_code
+    job = here.job(lease.job_id)
+    if error_code is not None:
+        assert job.error_code == error_code
+        assert "old" not in (job.public_error_message, job.internal_error_message)
+
+
 def test_an_event_that_is_there_already_does_not_stop_its_edge(here: World) -> None:
     lease = running(here)
     key = f"ai.job.completed:{lease.job_id}"

@@ -45,7 +45,12 @@ def test_a_pass_is_told_how_long_its_last_success_is_ago(here: World) -> None:
     run_pass("reaper", lambda _: 0, min_seconds=18)
     _age(600)
     told: list[float | None] = []
-    run_pass("reaper", lambda since: told.append(since) or 0, min_seconds=18)
+
+    def work(since_success: float | None) -> int:
+        told.append(since_success)
+        return 0
+
+    run_pass("reaper", work, min_seconds=18)
     assert told[0] is not None and 600 <= told[0] < 660
 
 

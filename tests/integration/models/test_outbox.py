@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -101,7 +102,7 @@ def test_a_published_event_is_done(here: World) -> None:
 
 
 #: What a relay does that has lost its lock.
-LATE = {
+LATE: dict[str, Callable[[outbox.Event], Any]] = {
     "publish": lambda event: outbox.publish("mine", [event.id]),
     "return": lambda event: outbox.return_events("mine", [event.id], error="gone"),
     "count a fault": lambda event: outbox.count_fault("mine", event.id, error="bad"),

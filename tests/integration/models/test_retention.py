@@ -1,13 +1,10 @@
-"""What may be deleted, how long after, in which batches; and nothing of a job that has not ended."""
+"""What may be deleted, how long after, in which batches; nothing of a job that has not ended."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from aijobs.models import database as db
-from aijobs.models import retention
 from aijobs.models.retention import BATCH, KINDS, delete_batch
 from tests.integration.models.edges import nothing_changes
 from tests.integration.models.states import STATES, TERMINAL, job_in, sql
@@ -26,8 +23,9 @@ KEPT = {
 
 _FILL = """
 INSERT INTO ai_job_input SELECT id, '{"answerText": "x"}' FROM ai_job;
-INSERT INTO ai_job_result (job_id, attempt_no, state, output, output_hash, snapshot_hash, result_key,
-    submitted_by) SELECT id, 1, 'accepted', '{}', 'o', 's', id::text, 'h' FROM ai_job;
+INSERT INTO ai_job_result
+    (job_id, attempt_no, state, output, output_hash, snapshot_hash, result_key, submitted_by)
+    SELECT id, 1, 'accepted', '{}', 'o', 's', id::text, 'h' FROM ai_job;
 INSERT INTO ai_usage_log (id, job_id, user_id, attempt_no, call_no, call_id, state, tier, provider,
     model, credential_mode, prompt_key, prompt_version, request_hash)
     SELECT id, id, user_id, 1, 1, '1-1', 'completed', 't', 'p', 'm', 'c', 'k', 'v', 'h' FROM ai_job;
@@ -132,8 +130,3 @@ def test_the_job_itself_and_what_it_produced_stay(here: World) -> None:
     assert here.job(job.id).lifecycle_status == "succeeded"
     assert _count("quiz_question") == _count("quiz_question_candidate") > 0
     assert _count("ai_job_artifact") > 0
-
-
-def test_the_batch_is_what_the_module_says() -> None:
-    kinds: Any = retention.KINDS
-    assert len(kinds) == len(set(kinds))

@@ -1,0 +1,7 @@
+"""The keys that users brought, encrypted."""
+
+from pathlib import Path
+
+
+def up(migrator, db):  # type: ignore[no-untyped-def]
+    db.execute_sql(Path(__file__).with_suffix(".sql").read_text(encoding="utf-8"), ())

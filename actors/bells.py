@@ -47,9 +47,10 @@ class Bells:
 
     def take(self, queue_name: str) -> bool:
         """Whether the bell has rung since the last time; it is silent then."""
-        rung = self._bells[queue_name].is_set()
+        if not self._bells[queue_name].is_set():
+            return False  # and not silenced: a ring right now is kept
         self._bells[queue_name].clear()
-        return rung
+        return True
 
     def wait(self, queue_name: str, seconds: float) -> None:
         """Until the bell rings, `seconds` at most; hardly at all once closed."""

@@ -17,9 +17,10 @@ from dramatiq import Message, Middleware
 from dramatiq.broker import MessageProxy
 from dramatiq.brokers.redis import RedisBroker, _RedisConsumer
 from dramatiq.common import dq_name, q_name
-from dramatiq.errors import ConnectionClosed, DecodeError
+from dramatiq.errors import ConnectionClosed
 
 from aijobs.actors.bells import Bells
+from aijobs.actors.messages import NotAMessage, read_message
 from aijobs.actors.queues import SYSTEM, TOPICS
 
 IDLE_SECONDS = 30.0
@@ -174,9 +175,9 @@ class WokenConsumer(_RedisConsumer):
             if data is None:  # its body was evicted or flushed
                 continue
             try:
-                message = Message.decode(data)
+                message = read_message(data, self.queue_name)
                 message.options["redis_message_id"]
-            except (DecodeError, KeyError, TypeError, ValueError) as error:
+            except (NotAMessage, KeyError) as error:
                 self.logger.error("Dropped a message that is none: %s", error)
                 self._drop(data)
                 continue

@@ -12,6 +12,7 @@ import redis
 import structlog
 
 from aijobs.engine.attempt import Attempt
+from aijobs.engine.bugs import frames_of
 from aijobs.engine.cut import CutReason
 from aijobs.engine.engine import Engine
 from aijobs.models import database as db
@@ -38,11 +39,11 @@ class Heartbeat:
         since_presence = _PRESENCE_EVERY_SECONDS
         with db.reserved_connection():
             while not self._stopping.wait(seconds):
+                self._beat()
                 since_presence += seconds
                 if since_presence >= _PRESENCE_EVERY_SECONDS:
                     since_presence = 0.0
                     self._show_presence()
-                self._beat()
 
     def stop(self) -> None:
         self._stopping.set()
@@ -69,12 +70,12 @@ class Heartbeat:
             self.run_once()
         except DatabaseAway as error:
             log.warning("heartbeat_missed", detail=str(error))
-        except Exception:
-            log.exception("heartbeat_failed")
+        except Exception as error:
+            log.error("heartbeat_failed", **frames_of(error))
 
     def _show_presence(self) -> None:
         try:
             key = f"worker:heartbeat:{self._engine.holder}"
             self._client.set(key, b"1", ex=_PRESENCE_SECONDS)
-        except redis.RedisError as error:
+        except Exception as error:  # the next beat matters more
             log.debug("presence_not_shown", error=type(error).__name__)

@@ -24,6 +24,8 @@ from aijobs.engine.engine import Engine
 from aijobs.engine.signals import CANCEL_CHANNEL, OUTBOX_CHANNEL, Listener
 from aijobs.engine.wakeups import catch_up_on_cancels, hear_cancel
 
+_LAST_SECONDS = 5.0
+
 
 class Agent(Protocol):
     """Something that runs in a thread of its own until it is stopped."""
@@ -40,7 +42,7 @@ class Lifetime(Middleware):
         self._engine = engine
         self._client = client
         self._bells = bells
-        self._agents: list[Agent] = []
+        self._agents: list[tuple[Agent, threading.Thread]] = []
         self._relay: Relay | None = None
         self.passes: Callable[[], Passes] | None = None
 
@@ -63,9 +65,14 @@ class Lifetime(Middleware):
         self._bells.close()
 
     def after_worker_shutdown(self, broker: Any, worker: Any) -> None:
-        """Stop the agents, the heartbeat last of all: leases held until here were renewed."""
-        for agent in reversed(self._agents):
+        """Stop the agents once no attempt is left: leases held until here were renewed, and a relay
+        ends its batch.
+        """
+        self._engine.attempts.wait_until_idle(_LAST_SECONDS)
+        for agent, _ in reversed(self._agents):
             agent.stop()
+        for _, thread in self._agents:
+            thread.join(_LAST_SECONDS)
 
     def hint_relay(self) -> None:
         """Events were written in this process."""
@@ -85,9 +92,9 @@ class Lifetime(Middleware):
             self._start(Ticker(self.passes(), settings.reaper_interval_seconds))
 
     def _start(self, agent: Agent) -> None:
-        self._agents.append(agent)
-        name = type(agent).__name__.lower()
-        threading.Thread(target=agent.run, name=name, daemon=True).start()
+        thread = threading.Thread(target=agent.run, name=type(agent).__name__, daemon=True)
+        self._agents.append((agent, thread))
+        thread.start()
 
     def _heard(self, channel: str, data: bytes) -> None:
         if channel == OUTBOX_CHANNEL:

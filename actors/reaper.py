@@ -12,6 +12,7 @@ from uuid import UUID
 import structlog
 
 from aijobs.engine.backoff import backoff_seconds
+from aijobs.engine.bugs import frames_of
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import ERRORS
 from aijobs.models import database as db
@@ -26,6 +27,7 @@ from aijobs.models.lifecycle import (
     lapsed,
     requeue,
 )
+from aijobs.models.tables import AiJob
 
 _BATCH = 200
 _DEFAULT_BACKOFF_SECONDS = 5.0
@@ -45,7 +47,9 @@ class Reaper:
         settings = self._engine.settings
         normal = max(settings.lease_seconds, 2 * settings.reaper_interval_seconds)
         was_away = since_success is not None and since_success > normal
-        if was_away and not maintenance.waited("reaper", settings.lease_seconds):
+        gap = 3 * settings.reaper_interval_seconds
+        lease = settings.lease_seconds
+        if was_away and not maintenance.waited("reaper", lease, gap_seconds=gap):
             raise maintenance.Waiting("leases get one lease time to be renewed after an outage")
         moved, tried = 0, list[UUID]()
         while page := lapsed(grace_seconds=self._grace, limit=_BATCH, tried=tried):
@@ -62,8 +66,8 @@ class Reaper:
         except ModelError as moved_on:  # somebody was faster
             log.debug("reap_moot", detail=str(moved_on))
             return False
-        except Exception:
-            log.exception("reap_failed", job_id=str(job_id))
+        except Exception as error:
+            log.error("reap_failed", job_id=str(job_id), **frames_of(error))
             return False
         return True
 
@@ -82,10 +86,20 @@ class Reaper:
             cancel(job_id, reason=job.cancel_reason or "requested", actor="reaper")
             return
         log.warning("lease_lapsed", crash_count=job.crash_count, retry_count=job.retry_count)
+        if self._ends_by_time(job):
+            give_up(job_id, _failure("JOB_TIMEOUT", "execution time was up when its lease lapsed"))
+            return
         try:
             requeue(job_id, delay_seconds=self._delay(job.job_type, job.retry_count))
         except IllegalTransition:
-            give_up(job_id, _lease_expired(job.crash_count))
+            give_up(job_id, _failure("LEASE_EXPIRED", f"its lease lapsed {job.crash_count} times"))
+
+    def _ends_by_time(self, job: AiJob) -> bool:
+        """Whether its execution time is up too, and its definition says that this is the end."""
+        registry = self._engine.registry
+        if job.job_type not in registry or registry.get(job.job_type).on_timeout != "fail":
+            return False
+        return not jobs.has_result(job.id) and jobs.is_overtime(job.id)
 
     def _delay(self, job_type: str, retry_count: int) -> float:
         registry = self._engine.registry
@@ -97,6 +111,6 @@ class Reaper:
         return backoff_seconds(base, retry_count, draw=random.Random())
 
 
-def _lease_expired(crash_count: int) -> Failure:
-    error = ERRORS["LEASE_EXPIRED"]
-    return Failure(error.code, error.public_message("en"), f"its lease lapsed {crash_count} times")
+def _failure(code: str, detail: str) -> Failure:
+    error = ERRORS[code]
+    return Failure(error.code, error.public_message("en"), detail)

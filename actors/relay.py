@@ -15,6 +15,7 @@ from dramatiq.errors import ConnectionClosed
 
 from aijobs.actors.queues import SYSTEM, TOPICS
 from aijobs.actors.transport import Transport
+from aijobs.engine.bugs import frames_of
 from aijobs.engine.errors import ERRORS
 from aijobs.models import outbox
 from aijobs.models.errors import DatabaseAway, ModelError
@@ -96,9 +97,9 @@ class Relay:
             self._failures += 1
             log.warning("relay_waits", error=type(error).__name__, failures=self._failures)
             return 0
-        except Exception:
+        except Exception as error:
             self._failures += 1
-            log.exception("relay_failed")
+            log.error("relay_failed", **frames_of(error))
             return 0
         self._failures = 0
         return taken

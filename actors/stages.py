@@ -18,14 +18,16 @@ from aijobs.actors.patience import outlast
 from aijobs.actors.queues import SYSTEM, TOPICS
 from aijobs.engine import stages
 from aijobs.engine.attempt import Attempt
+from aijobs.engine.cut import CallCut
 from aijobs.engine.engine import Engine
 from aijobs.engine.signals import Signals
-from aijobs.engine.stages import Next, Outcome, Resolved, settle
+from aijobs.engine.stages import Cut, Next, Outcome, Resolved, settle
 from aijobs.models.results import Validated
 
 T = TypeVar("T")
 
 ISOLATED_FROM_CRASH = 2
+_LONGEST_ATTEMPT_SECONDS = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +65,27 @@ def declare(broker: Broker, engine: Engine, signals: Signals) -> StageActors:
         outcome = stages.resolve(engine, attempt)
         follow(attempt, outcome, lambda resolved: execute(attempt, resolved))
 
+    def in_turn(attempt: Attempt) -> None:
+        """Work on it when the process has room for it; its clocks start then."""
+        alone = attempt.job.crash_count >= ISOLATED_FROM_CRASH
+        try:
+            with engine.crowd.entered(alone=alone, check=attempt.check_wait):
+                attempt.begin()
+                resolve(attempt)
+        except CallCut as cut:
+            settle(engine, attempt, Cut(cut.reason))
+
     @actor("prepare", TOPICS[0])
     def prepare(jobId: str) -> None:
         queue_name = _present_queue()
+        engine.crowd.wait_until_shared(_LONGEST_ATTEMPT_SECONDS)
         attempt = outlast(lambda: stages.prepare(engine, queue_name))
         if attempt is None:
             return
         bound = {"job_id": str(attempt.lease.job_id), "attempt_no": attempt.lease.attempt_no}
         try:
-            with (
-                structlog.contextvars.bound_contextvars(**bound),
-                engine.crowd.entered(alone=attempt.job.crash_count >= ISOLATED_FROM_CRASH),
-            ):
-                resolve(attempt)
+            with structlog.contextvars.bound_contextvars(**bound):
+                in_turn(attempt)
         finally:
             engine.attempts.remove(attempt)
             signals.hint_outbox()

@@ -148,6 +148,12 @@ class JobFault(Exception):
         self.error = ERRORS[code]
         self.detail = _storable(detail)
         self.retry_after = retry_after
+        self.is_final = False
+
+    def final(self) -> JobFault:
+        """The same fault, of which no retry is made any more."""
+        self.is_final = True
+        return self
 
     @property
     def code(self) -> str:

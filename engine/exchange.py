@@ -26,6 +26,7 @@ from aijobs.models.journal import (
     CallOutcome,
     NewCall,
     answer_of,
+    calls_that_count,
     finish_call,
     finish_with_result,
     start_call,
@@ -58,8 +59,6 @@ def ask(
         )
         if known is not None:
             return Exchange(Reply.from_journal(known), None)
-    if attempt.calls >= _call_limit(definition):
-        raise JobFault("OUTPUT_INVALID_JSON", f"no usable answer in {attempt.calls} calls")
     return _fall_over(engine, attempt, definition, request)
 
 
@@ -115,6 +114,7 @@ def _fall_over(
 
 def _call(engine: Engine, attempt: Attempt, call: _Call) -> Exchange:
     attempt.cut.check()
+    _check_calls(attempt, call.definition)
     attempt.calls = call_no = start_call(
         attempt.lease,
         _new_call(call),
@@ -129,6 +129,20 @@ def _call(engine: Engine, attempt: Attempt, call: _Call) -> Exchange:
         finish_call(attempt.lease, call_no, outcome, patient=attempt.may_insist)
         raise
     return Exchange(reply, (call_no, _completed(reply, call.route, began)))
+
+
+def _check_calls(attempt: Attempt, definition: JobDefinition) -> None:
+    """Raise the last call's fault when a job has asked too often. Calls that the account or the key
+    were refused do not count: they are the platform's matter, and the job waits for it."""
+    limit = 2 * (1 + definition.max_retries + definition.repair_rounds)
+    if attempt.calls < limit:
+        return
+    job_id = attempt.lease.job_id
+    counted, last = db.read(lambda: calls_that_count(job_id), patient=attempt.may_insist)
+    if counted >= limit:
+        raise JobFault(
+            last or "OUTPUT_INVALID_JSON", f"no usable answer in {counted} calls"
+        ).final()
 
 
 class _Began:
@@ -160,10 +174,6 @@ def _new_call(call: _Call) -> NewCall:
 def prompt_bound(messages: Iterable[Message]) -> int:
     """An upper bound of a prompt's tokens: its bytes, since no token is shorter than one."""
     return sum(len(message.content.encode()) for message in messages)
-
-
-def _call_limit(definition: JobDefinition) -> int:
-    return 2 * (1 + definition.max_retries + definition.repair_rounds)
 
 
 def _completed(reply: Reply, route: Route, began: _Began) -> CallOutcome:

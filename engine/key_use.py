@@ -83,9 +83,10 @@ def _credential_of(job: AiJob) -> UserModelCredential | None:
 
 def call_with_key(engine: Engine, door: Route | OwnKey, request: ChatRequest, cut: Cut) -> Reply:
     """One call. Raises ProviderFault, CallCut, and CallCrashed for a bug in the provider."""
-    is_own = isinstance(door, OwnKey)
-    provider = engine.gateway if is_own else engine.provider
-    route = _opened(engine, door) if isinstance(door, OwnKey) else door
+    if isinstance(door, OwnKey):
+        provider, route = engine.gateway, _opened(engine, door)
+    else:
+        provider, route = engine.provider, door
     try:
         with sending("provider_call"):
             return provider.complete(route, request, cut)
@@ -93,7 +94,8 @@ def call_with_key(engine: Engine, door: Route | OwnKey, request: ChatRequest, cu
         raise
     except Exception as error:
         told = redact(f"{type(error).__name__}: {error}", route.api_key)
-        raise CallCrashed(told).with_traceback(error.__traceback__) from None
+        crash = CallCrashed(told).with_traceback(error.__traceback__)
+    raise crash  # out here, so that it does not carry the other one along
 
 
 def _opened(engine: Engine, own: OwnKey) -> Route:

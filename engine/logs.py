@@ -40,10 +40,6 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in (
-        "httpx",
-        "httpcore",
-        "peewee",
-        "pika",
-    ):  # at debug: request headers, a statement's values
+    for name in ("httpx", "httpcore", "peewee"):  # at debug: request headers, a statement's values
         logging.getLogger(name).setLevel(logging.WARNING)
+    logging.getLogger("pika").setLevel(logging.CRITICAL)  # it logs whatever it raises as well

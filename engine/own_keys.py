@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field, replace
 from uuid import UUID
 
+import structlog
 from uuid_utils.compat import uuid7
 
 from aijobs.engine.chat import ChatRequest, Message
@@ -33,6 +34,9 @@ _PROBE = ChatRequest(
     thinking=False,
     schema_name="credential_test",
 )
+
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,7 @@ def try_out(engine: Engine, credential: UserModelCredential) -> str | None:
     except CallCut:
         return "PROVIDER_TIMEOUT"
     except JobFault as fault:
+        log.info("key_not_taken", error_code=fault.code, detail=fault.detail)
         if fault.code == "CREDENTIAL_INVALID":
             credentials.mark_invalid(own.use)
         return fault.code

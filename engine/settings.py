@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -301,6 +302,8 @@ def _contradictions(s: Settings) -> Iterator[str]:
             yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
     if s.provider == "openai" and not s.routes and s.provider_api_key is None:
         yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"
+    if s.amqp_url is not None and find_spec("pika") is None:
+        yield "AMQP_URL needs RabbitMQ's client: pip install 'aijobs[rabbitmq]'"
     if s.mode == "production":
         yield from _weak_secrets(s)
 

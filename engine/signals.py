@@ -107,7 +107,7 @@ class Listener:
         while not self._stopping.is_set():
             try:
                 self._listen()
-            except (redis.RedisError, OSError) as error:
+            except Exception as error:  # whatever it is, a deaf process would be worse
                 if not self._stopping.wait(_RECONNECT_SECONDS):
                     log.debug("listener_reconnects", error=type(error).__name__)
 

@@ -1,4 +1,4 @@
-"""/analyses, /weak-points, /recommendations, /recall-evaluations: results by target, newest first."""
+"""/analyses, /weak-points, /recommendations, /recall-evaluations: lists by target."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from aijobs.engine.engine import Engine
 from aijobs.engine.signals import Signals
 from aijobs.http import (
     analyses,
+    docs,
     health,
     imports,
     materials,
@@ -37,16 +38,17 @@ def create_app(engine: Engine, client: redis.Redis) -> falcon.App[Any, Any]:
     app = falcon.App(middleware=passed)
     app.req_options.strip_url_path_trailing_slash = True
     handle_all(app)
-    health.add_routes(app, client)
+    health.add_routes(app, client, settings.amqp_url)
+    docs.add_routes(app, engine.registry)
+    jobs = Jobs(engine, Signals(client))  # one for both prefixes: it counts who waits
     for prefix in USER_PREFIXES:
-        _add_user_routes(app, prefix, engine, Signals(client))
+        _add_user_routes(app, prefix, engine, jobs)
+    model_credentials.add_routes(app, USER_PREFIXES, engine)
     return app
 
 
-def _add_user_routes(
-    app: falcon.App[Any, Any], prefix: str, engine: Engine, signals: Signals
-) -> None:
-    jobs, bases, points = Jobs(engine, signals), KnowledgeBases(), KnowledgePoints()
+def _add_user_routes(app: falcon.App[Any, Any], prefix: str, engine: Engine, jobs: Jobs) -> None:
+    bases, points = KnowledgeBases(), KnowledgePoints()
     base = f"{prefix}/knowledge-bases"
     app.add_route(f"{prefix}/jobs", jobs)
     app.add_route(f"{prefix}/jobs/{{job_id:uuid}}", jobs, suffix="one")
@@ -58,6 +60,5 @@ def _add_user_routes(
     app.add_route(f"{base}/{{base_id:uuid}}/points/{{point_id:uuid}}", points, suffix="one")
     for module in (analyses, imports, materials, profiles, study_records):
         module.add_routes(app, prefix)
-    model_credentials.add_routes(app, prefix, engine)
     app.add_route(f"{prefix}/quizzes", Published(QuizQuestion, question_view))
     app.add_route(f"{prefix}/flashcards", Published(Flashcard, card_view))

@@ -51,7 +51,14 @@ def _environment(
         raise click.BadParameter(str(error)) from None
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _InOrder(click.Group):
+    """Lists its commands in the order of their use, as they stand in this module."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=_InOrder, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(current_version(), message="aijobs %(version)s")
 def main() -> None:
     """Durable AI jobs: a user asks, a model is paid, and the answer arrives once."""
@@ -74,9 +81,10 @@ def main() -> None:
 )
 @_on_any_stack
 def dev(data: Path, port: int, environ: Mapping[str, str]) -> None:
-    """Run everything on this machine until Ctrl-C: databases, API, workers, scheduler.
+    """Run everything on this machine until Ctrl-C.
 
-    DATABASE_URL or REDIS_URL, when set, replace the embedded server.
+    That is databases, API, workers and scheduler. DATABASE_URL or REDIS_URL, when set, replace
+    the embedded server.
     """
     from aijobs.http.embedded.stack import StartFailed, run
 
@@ -91,7 +99,10 @@ def dev(data: Path, port: int, environ: Mapping[str, str]) -> None:
 @main.command()
 @_on_any_stack
 def migrate(environ: Mapping[str, str]) -> None:
-    """Bring the database to the newest schema; run twice, it does nothing the second time."""
+    """Bring the database to the newest schema.
+
+    Run twice, it does nothing the second time.
+    """
     settings = _settings(environ)
     from aijobs.models.migrate import run
 
@@ -106,7 +117,13 @@ def migrate(environ: Mapping[str, str]) -> None:
 
 @main.command()
 @click.option("--user", required=True, help="A UUID, or a name: each name has one UUID for ever.")
-@click.option("--role", type=click.Choice(tokens.ROLES), default="USER", show_default=True)
+@click.option(
+    "--role",
+    type=click.Choice(tokens.ROLES),
+    default="USER",
+    show_default=True,
+    help="What the token allows: ADMIN reads the admin API, SUPER_ADMIN changes things too.",
+)
 @click.option(
     "--ttl",
     type=click.IntRange(min=1),
@@ -117,7 +134,10 @@ def migrate(environ: Mapping[str, str]) -> None:
 )
 @_on_any_stack
 def token(user: str, role: tokens.Role, ttl: int, environ: Mapping[str, str]) -> None:
-    """Print a JWT for a user or an admin."""
+    """Print a JWT for a user or an admin.
+
+    It goes into the header of a request: Authorization: Bearer TOKEN.
+    """
     click.echo(tokens.issue(_settings(environ), tokens.user_id_of(user), role, ttl))
 
 
@@ -127,7 +147,7 @@ def settings() -> None:
     click.echo(settings_table())
 
 
-@main.group()
+@main.group(cls=_InOrder)
 def credentials() -> None:
     """Users' own keys, and the master keys that seal them."""
 
@@ -135,7 +155,10 @@ def credentials() -> None:
 @credentials.command()
 @_on_any_stack
 def rotate(environ: Mapping[str, str]) -> None:
-    """Seal every stored key with the first of AIJOBS_MASTER_KEYS: all of them, or none."""
+    """Seal every stored key with the first master key.
+
+    That is the first of AIJOBS_MASTER_KEYS. All keys are sealed anew, or none.
+    """
     with _vault(_settings(environ)) as vault:
         from aijobs.engine import key_rotation
 
@@ -146,7 +169,10 @@ def rotate(environ: Mapping[str, str]) -> None:
 @credentials.command()
 @_on_any_stack
 def check(environ: Mapping[str, str]) -> None:
-    """Name every stored key that none of AIJOBS_MASTER_KEYS opens."""
+    """Name every stored key that no master key opens.
+
+    Exits with status 1 when there is one.
+    """
     with _vault(_settings(environ)) as vault:
         from aijobs.engine import key_rotation
 

@@ -28,9 +28,10 @@ from aijobs.engine.registry import UnknownJobType, builtin_registry
 def explain_output(
     job_type: str, finish_reason: str, params: str | None, envelope: Path | None
 ) -> None:
-    """Read a model's raw answer from standard input and print what the engine makes of it.
+    """Say what the engine makes of a model's raw answer.
 
-    Prints JSON: outcome (accept, repair or reject), value, code, retryable, steps.
+    Reads the answer from standard input and prints JSON: outcome (accept, repair or reject),
+    value, code, retryable, steps.
     """
     try:
         told = explain(

@@ -11,6 +11,8 @@ from aijobs.models import database as db
 from aijobs.models import migrate
 from aijobs.models.errors import DatabaseAway
 
+_RABBIT_SECONDS = 1.0
+
 
 class Health:
     """/healthz."""
@@ -20,13 +22,14 @@ class Health:
 
 
 class Readiness:
-    """/readyz: database, broker, migrations."""
+    """/readyz: database, migrations, Redis, and RabbitMQ where that is the broker."""
 
-    def __init__(self, client: redis.Redis) -> None:
+    def __init__(self, client: redis.Redis, amqp_url: str | None) -> None:
         self._client = client
+        self._amqp_url = amqp_url
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
-        reasons = [*self._database(), *self._broker()]
+        reasons = [*self._database(), *self._redis(), *self._rabbit()]
         resp.status = falcon.HTTP_503 if reasons else falcon.HTTP_200
         resp.media = {"status": "unavailable" if reasons else "ready", "reasons": reasons}
 
@@ -37,15 +40,33 @@ class Readiness:
             return ["the database does not answer"]
         return [f"migrations are pending: {', '.join(pending)}"] if pending else []
 
-    def _broker(self) -> list[str]:
+    def _redis(self) -> list[str]:
         try:
             self._client.ping()
         except redis.RedisError:
-            return ["the broker does not answer"]
+            return [f"{'Redis' if self._amqp_url else 'the broker'} does not answer"]
         return []
 
+    def _rabbit(self) -> list[str]:
+        if self._amqp_url is None or _rabbit_answers(self._amqp_url):
+            return []
+        return ["the broker does not answer"]
 
-def add_routes(app: Any, client: redis.Redis) -> None:
+
+def _rabbit_answers(urls: str) -> bool:
+    import pika  # an extra, which only those have who set AMQP_URL
+
+    nodes = [pika.URLParameters(url) for url in urls.split(";")]
+    for node in nodes:
+        node.socket_timeout = node.stack_timeout = _RABBIT_SECONDS
+    try:
+        pika.BlockingConnection(nodes).close()
+    except (pika.exceptions.AMQPError, OSError):
+        return False
+    return True
+
+
+def add_routes(app: Any, client: redis.Redis, amqp_url: str | None) -> None:
     """The operations endpoints that need no token."""
     app.add_route("/healthz", Health())
-    app.add_route("/readyz", Readiness(client))
+    app.add_route("/readyz", Readiness(client, amqp_url))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -116,13 +117,14 @@ class ModelCredentials:
         resp.media = present({"ok": code is None, "code": code})
 
 
-def add_routes(app: Any, prefix: str, engine: Engine) -> None:
-    """The list, one of it, and its test."""
+def add_routes(app: Any, prefixes: Iterable[str], engine: Engine) -> None:
+    """The list, one of it, and its test; one resource, since it counts who tests."""
     resource = ModelCredentials(engine)
-    one = f"{prefix}/model-credentials/{{credential_id:uuid}}"
-    app.add_route(f"{prefix}/model-credentials", resource)
-    app.add_route(one, resource, suffix="one")
-    app.add_route(f"{one}/test", resource, suffix="test")
+    for prefix in prefixes:
+        one = f"{prefix}/model-credentials/{{credential_id:uuid}}"
+        app.add_route(f"{prefix}/model-credentials", resource)
+        app.add_route(one, resource, suffix="one")
+        app.add_route(f"{one}/test", resource, suffix="test")
 
 
 def _own(req: falcon.Request, credential_id: UUID) -> UserModelCredential:

@@ -13,6 +13,7 @@ from typing import Any
 import falcon
 import structlog
 
+from aijobs.engine.bugs import frames_of
 from aijobs.engine.cancelling import NotCancellable
 from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.vault import VaultClosed
@@ -145,7 +146,7 @@ def _weight(parameter: str) -> float:
 
 
 def _on_bug(req: Any, resp: Any, error: Exception, params: Any) -> None:
-    log.error("request_failed", path=req.path, error=type(error).__name__, exc_info=error)
+    log.error("request_failed", path=req.path, **frames_of(error))
     write_problem(req, resp, "INTERNAL_ERROR")
 
 

@@ -1,4 +1,4 @@
-"""Rows of analyses, plans and evaluations: written by projectors, read newest first by their user."""
+"""Rows of analyses, plans and evaluations: written by projectors, read newest first."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def model_of(model: type[T], row: dict[str, Any]) -> T:
 
 
 def one(model: type[T], condition: str, params: dict[str, Any]) -> T | None:
-    """The row of a table that meets a condition (its constants and %(names)s only), as its model."""
+    """The row of a table that meets a condition (constants and %(names)s only), as its model."""
     table = model._meta.table_name  # type: ignore[attr-defined]
     row = db.row(f"SELECT * FROM {table} WHERE {condition}", params)
     return None if row is None else model_of(model, row)

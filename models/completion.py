@@ -43,7 +43,7 @@ def reject_dependents(job_id: UUID, failure: Failure) -> int:
     waiting = db.rows(
         "SELECT job.id FROM ai_job job JOIN ai_job_dependency d ON d.job_id = job.id "
         "WHERE d.after_job_id = %(job_id)s AND job.lifecycle_status = 'queued' "
-        "ORDER BY job.id FOR UPDATE OF job",
+        "ORDER BY job.id FOR NO KEY UPDATE OF job",
         {"job_id": job_id},
     )
     for row in waiting:

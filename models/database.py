@@ -29,6 +29,7 @@ _CLASHES = ("40P01", "40001")  # deadlock, serialization failure
 _CLASH_TRIES = 10
 _CONNECTION_ENDED = ("53300", "25P03")  # too many connections, idle in transaction too long
 _LOST_PAUSE_SECONDS = 0.1
+_STRAIN_PAUSE_SECONDS = 1.0
 _POOL_WAIT_SECONDS = 60
 
 
@@ -212,8 +213,9 @@ def _connection() -> Iterator[None]:
         return
     try:
         _pool().connect()
-    except MaxConnectionsExceeded as error:
-        raise DatabaseAway(f"no pooled connection came free in {_POOL_WAIT_SECONDS} s") from error
+    except MaxConnectionsExceeded as error:  # for `_insist` the same as no server
+        message = f"no pooled connection came free in {_POOL_WAIT_SECONDS} s"
+        raise OperationalError(message) from error
     try:
         yield
     finally:
@@ -229,6 +231,8 @@ def _insist(once: Callable[[], T], patient: Callable[[], bool]) -> T:
             code = sql_state(error)
             if code in _CLASHES and clashes < _CLASH_TRIES:
                 clashes += 1
+            elif _is_strained(code) and patient():
+                time.sleep(_STRAIN_PAUSE_SECONDS)
             elif not _is_loss(error, code):
                 raise
             else:
@@ -242,6 +246,11 @@ def _insist(once: Callable[[], T], patient: Callable[[], bool]) -> T:
 def sql_state(error: Exception) -> str | None:
     """The SQLSTATE behind a Peewee error; None when the connection itself failed."""
     return getattr(getattr(error, "orig", None), "pgcode", None)
+
+
+def _is_strained(code: str | None) -> bool:
+    """The server cannot do it now: out of time, memory, disk, or read-only during a failover."""
+    return code is not None and (code[:2] in ("53", "58") or code in ("57014", "25006"))
 
 
 def _is_loss(error: Exception, code: str | None) -> bool:

@@ -44,6 +44,18 @@ def get(job_id: UUID) -> AiJob | None:
     return one(AiJob, "id = %(id)s", {"id": job_id})
 
 
+def is_overtime(job_id: UUID) -> bool:
+    """Whether the execution time of its last attempt is up, by the database's clock."""
+    up = "started_at + timeout_seconds * interval '1 second' < now()"
+    return db.row(f"SELECT 1 FROM ai_job WHERE id = %(id)s AND {up}", {"id": job_id}) is not None
+
+
+def has_result(job_id: UUID) -> bool:
+    """Whether EXECUTE has left a validated result: that is never thrown away for time."""
+    found = db.row("SELECT 1 FROM ai_job_result WHERE job_id = %(id)s", {"id": job_id})
+    return found is not None
+
+
 def of_user(job_id: UUID, user_id: UUID) -> AiJob | None:
     """The user's own job, or None."""
     owned = "id = %(id)s AND user_id = %(user_id)s"

@@ -66,6 +66,17 @@ def answer_of(job_id: UUID, request_hash: str) -> str | None:
     return None if row is None else str(row["raw_response"])
 
 
+def calls_that_count(job_id: UUID) -> tuple[int, str | None]:
+    """How many calls of a job were not refused for its account or key, and the last one's error."""
+    row = db.row(
+        "SELECT count(*) AS calls, (array_agg(error_code ORDER BY call_no DESC))[1] AS last "
+        "FROM ai_usage_log WHERE job_id = %(job_id)s AND coalesce(error_code, '') "
+        "NOT IN ('PROVIDER_ACCOUNT', 'CREDENTIAL_INVALID')",
+        {"job_id": job_id},
+    )
+    return (0, None) if row is None else (int(row["calls"]), row["last"])
+
+
 def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Patience) -> int:
     """Commit that a call begins, fenced; returns its call_no. Raises LeaseLost.
 

@@ -18,13 +18,16 @@ WHERE pass.last_started_at IS NULL
 RETURNING extract(epoch FROM now() - (SELECT last_succeeded_at FROM before))::float AS since_success
 """
 
-# The row `<name>:wait` keeps when the wait began; one from before the last success is an old wait.
+# The row `<name>:wait` keeps when the wait began (last_started_at) and when it was last looked at
+# (last_succeeded_at). It begins anew after a success, and after a gap in the looks: another outage.
 _WAIT = """
-INSERT INTO maintenance_pass (name, last_started_at) VALUES (%(wait)s, now())
-ON CONFLICT (name) DO UPDATE SET last_started_at = CASE
-    WHEN maintenance_pass.last_started_at < (
+INSERT INTO maintenance_pass AS wait (name, last_started_at, last_succeeded_at)
+VALUES (%(wait)s, now(), now())
+ON CONFLICT (name) DO UPDATE SET last_succeeded_at = now(), last_started_at = CASE
+    WHEN wait.last_started_at < (
         SELECT last_succeeded_at FROM maintenance_pass WHERE name = %(name)s)
-    THEN now() ELSE maintenance_pass.last_started_at END
+      OR wait.last_succeeded_at < now() - %(gap_seconds)s * interval '1 second'
+    THEN now() ELSE wait.last_started_at END
 RETURNING last_started_at <= now() - %(seconds)s * interval '1 second' AS waited
 """
 
@@ -58,10 +61,11 @@ class Waiting(Exception):
     """A pass that deliberately does nothing yet: no success, and nothing wrong."""
 
 
-def waited(name: str, seconds: float) -> bool:
+def waited(name: str, seconds: float, *, gap_seconds: float) -> bool:
     """Whether this pass began to wait at least `seconds` ago, since its last success; the first
-    call after a success begins the wait."""
-    row = db.statement("pass", _WAIT, {"name": name, "wait": f"{name}:wait", "seconds": seconds})
+    call after a success begins the wait, and so does one after no call for `gap_seconds`."""
+    params = {"name": name, "wait": f"{name}:wait", "seconds": seconds, "gap_seconds": gap_seconds}
+    row = db.statement("pass", _WAIT, params)
     return bool(row and row[0]["waited"])
 
 

@@ -30,13 +30,24 @@ class Event:
 
 
 def claim_events(relay: str, limit: int) -> list[Event]:
-    """Claim due events for this relay, best rank first."""
-    found = db.statement("relay_claim", load("relay_claim"), {"relay": relay, "limit": limit})
+    """Claim due events for this relay, best rank first.
+
+    A claim whose answer was lost with the connection is taken up instead of made again.
+    """
+    params = {"relay": relay, "limit": limit}
+    tries = 0
+
+    def work() -> list[db.Row]:
+        nonlocal tries
+        tries += 1
+        held = db.rows(_HELD, params) if tries > 1 else []
+        return held or db.rows(load("relay_claim"), params)
+
     return [
         Event(
             row["id"], row["event_type"], row["aggregate_id"], row["payload"], row["attempt_count"]
         )
-        for row in found
+        for row in db.autocommit("relay_claim", work)
     ]
 
 
@@ -77,6 +88,11 @@ def resend_ends(*, age_seconds: float, limit: int) -> int:
     """Send the terminal event of jobs that were never completed again; the number sent."""
     return len(db.rows(load("sweep_ends"), {"age_seconds": age_seconds, "limit": limit}))
 
+
+_HELD = """
+SELECT id, event_type, aggregate_id, payload, attempt_count FROM outbox_event
+WHERE status = 'processing' AND locked_by = %(relay)s ORDER BY rank_at, id
+"""
 
 _PUBLISH = """
 UPDATE outbox_event

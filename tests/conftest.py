@@ -1,4 +1,8 @@
-"""Fixtures with real servers: embedded, or those of TEST_DATABASE_URL and TEST_REDIS_URL."""
+"""Fixtures with real servers: embedded, or those of TEST_DATABASE_URL and TEST_REDIS_URL.
+
+RabbitMQ is the one of AMQP_URL. Only the tests that ask for it go there: it is no part of the
+environment that processes inherit.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,11 @@ import redis
 
 from aijobs.http.embedded.records import Records
 from aijobs.models import migrate
+from tests.rabbitmq import Rabbit, own_rabbit
 from tests.servers import FAST, OwnPostgres, OwnValkey, records_of, run_folder
 from tests.world import World, settings_for, world
+
+_AMQP_URL = os.environ.pop("AMQP_URL", None)
 
 
 @pytest.fixture(scope="session")
@@ -118,6 +125,21 @@ def redis_url(valkey_url: str) -> str:
     with redis.Redis.from_url(valkey_url) as client:
         client.flushdb()
     return valkey_url
+
+
+@pytest.fixture(scope="session")
+def amqp_url() -> str:
+    """The URL of a RabbitMQ."""
+    if not _AMQP_URL:
+        pytest.skip("AMQP_URL is not set: give the URL of a RabbitMQ to test on")
+    return _AMQP_URL
+
+
+@pytest.fixture(scope="module")
+def rabbit(amqp_url: str) -> Iterator[Rabbit]:
+    """A RabbitMQ that only the tests of this module use."""
+    with own_rabbit(amqp_url) as made:
+        yield made
 
 
 def _execute(url: str, sql: str) -> None:

@@ -21,7 +21,7 @@ def redact(text: str, key: str) -> str:
     """`text` in one line without secrets, at most 1000 characters."""
     key = key.strip()
     if key:
-        text = text.replace(key, _HIDDEN)
+        text = re.sub(re.escape(key), _HIDDEN, text, flags=re.IGNORECASE)  # codes come lower-cased
     for pattern in _LIKE_SECRETS:
         text = pattern.sub(_HIDDEN, text)
     return " ".join(_printable(text).split())[:_KEPT_CHARACTERS]

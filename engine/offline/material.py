@@ -23,7 +23,7 @@ _SENTENCE_END = re.compile(
     r"(?:(?<=[.!?])|(?<=[.!?][\"”’)\]]))\s+(?=[A-Z0-9\"“(\[À-Þ])|(?<=[。！？])(?![”’」』）])"
 )
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|Dr|Mr|Mrs|Ms|St|vs|cf|ca|approx|No|Fig|Eq|Prof|Jr|Sr|Vol|pp?)|\b[A-Z])\.$"
+    r"(?:\b(?:e\.g|i\.e|etc|Dr|Mr|Mrs|Ms|St|vs?|cf|ca|approx|No|Fig|Eq|Prof|Jr|Sr|Vol|pp?)|\b[A-Z])\.$"
 )
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")

@@ -41,6 +41,9 @@ def execute(engine: Engine, attempt: Attempt, resolved: Resolved) -> Validated:
         except JobFault as fault:
             close(attempt, exchange, fault)
             request, repairs = _follow_up(attempt, resolved, (request, repairs), exchange, fault)
+        except Exception:  # a bug of ours: the answer is paid for and kept all the same
+            close(attempt, exchange, JobFault("INTERNAL_ERROR"))
+            raise
         else:
             validated = Validated(
                 output=answer.value,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
@@ -11,11 +13,11 @@ from uuid_utils.compat import uuid7
 
 from aijobs.engine.attempt import Attempt
 from aijobs.engine.backoff import backoff_seconds
+from aijobs.engine.bugs import frames_of
 from aijobs.engine.cut import CallCut, CutReason
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import Effect, JobFault
-from aijobs.engine.gateway.redact import redact as without_secrets
 from aijobs.engine.registry import UnknownJobType
 from aijobs.engine.vault import VaultClosed
 from aijobs.models import database as db
@@ -95,19 +97,11 @@ def stage(
             log.error("vault_closed", detail=str(closed))
             return Unequipped()
         except Exception as error:
-            log.exception("stage_failed", stage=body.__name__)
-            return Fault(JobFault("INTERNAL_ERROR", _told(engine, error)))
+            told = frames_of(error)
+            log.error("stage_failed", stage=body.__name__, **told)
+            return Fault(JobFault("INTERNAL_ERROR", f"{told['error']} at {told['where']}"))
 
     return run
-
-
-def _told(engine: Engine, error: Exception) -> str:
-    """A bug's message, which may hold anything, without any route's key."""
-    text = f"{type(error).__name__}: {error}"
-    for routes in ((engine.route,), *engine.tiers.values()):
-        for route in routes:
-            text = without_secrets(text, route.api_key)
-    return text
 
 
 def settle(
@@ -132,6 +126,10 @@ def settle(
                 _fault(engine, attempt, fault)
     except (LeaseLost, DatabaseAway) as error:
         log.info("lease_lost", job_id=str(attempt.lease.job_id), detail=str(error))
+    except Exception as error:  # a bug must not leave the job held by nobody
+        log.error("settle_failed", **frames_of(error))
+        with suppress(LeaseLost, DatabaseAway, IllegalTransition):
+            _hand_back(attempt, "infrastructure", _EQUIPMENT_PAUSE_SECONDS)
 
 
 def _confirm_cancel(attempt: Attempt) -> None:
@@ -145,11 +143,21 @@ def _confirm_cancel(attempt: Attempt) -> None:
 def _fault(engine: Engine, attempt: Attempt, fault: JobFault) -> None:
     definition = engine.registry.get(attempt.job.job_type)
     log.info("attempt_failed", error_code=fault.code, detail=fault.detail)
-    if fault.error.effect is Effect.CIRCUIT and attempt.job.credential_mode == "platform_key":
-        _hand_back(attempt, "circuit", _ACCOUNT_PAUSE_SECONDS)
+    if fault.is_final:
+        _fail_unless_cancelled(attempt, fault)
+    elif fault.error.effect is Effect.CIRCUIT and attempt.job.credential_mode == "platform_key":
+        _hand_back(attempt, "circuit", _ACCOUNT_PAUSE_SECONDS * random.uniform(1.0, 1.5))
     elif _may_retry(definition, fault):
         _retry(attempt, definition, fault)
     else:
+        _fail_unless_cancelled(attempt, fault)
+
+
+def _fail_unless_cancelled(attempt: Attempt, fault: JobFault) -> None:
+    """After a cancel request the end is cancelled, whatever went wrong."""
+    try:
+        confirm_cancel(attempt.lease, patient=attempt.may_insist)
+    except IllegalTransition:
         _fail(attempt, fault)
 
 

@@ -71,7 +71,9 @@ def resolve(engine: Engine, attempt: Attempt) -> Resolved:
         params=params,
         refs=refs,
         request=_request(definition, snapshot, nonce(attempt, snapshot, "prompt")),
-        validated=None if result is None else _still_fits(attempt, definition, params, result),
+        validated=None
+        if result is None
+        else _still_fits(engine, attempt, definition, params, result),
     )
 
 
@@ -131,14 +133,30 @@ def _rebuild(
         raise SnapshotFault(f"points are gone: {missing}") from missing
 
 
+def _drop(engine: Engine, attempt: Attempt) -> None:
+    """Forget the result of an earlier attempt, fenced: EXECUTE begins anew."""
+
+    def work() -> None:
+        lease_seconds = engine.settings.lease_seconds
+        checkpoint(attempt.lease, stage="RESOLVE", progress=20, lease_seconds=lease_seconds)
+        results.drop_validated(attempt.lease)
+
+    db.transact("snapshot", work, patient=attempt.may_insist)
+
+
 def _still_fits(
-    attempt: Attempt, definition: JobDefinition, params: AnswerParams, result: AiJobResult
+    engine: Engine,
+    attempt: Attempt,
+    definition: JobDefinition,
+    params: AnswerParams,
+    result: AiJobResult,
 ) -> Validated | None:
     """The result of an earlier attempt, unless a newer output schema no longer admits it."""
     if attempt.job.output_schema_version != definition.output_schema_version:
         try:
             validate_output(definition, result.output, params)
         except AnswerFault:
+            _drop(engine, attempt)
             return None
     return Validated(
         output=result.output,

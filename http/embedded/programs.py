@@ -14,7 +14,8 @@ from aijobs.http.embedded.process import Command
 WORKERS = {"ai-interactive": 2, "ai-background": 1, "ai-analysis": 1, "system": 4}
 
 _BROKER = "aijobs.actors.worker:broker"
-_LAST_SECONDS = 5  # between a program's own time for stopping and its kill
+_WRITE_SECONDS = 10  # after the cut of running calls, for handing their jobs back
+_LAST_SECONDS = _WRITE_SECONDS + 10  # between the time for running calls and the kill
 
 
 def programs(
@@ -45,7 +46,8 @@ def _api(listener: socket.socket, settings: Settings) -> tuple[str, ...]:
 
 def _worker(queue: str, settings: Settings) -> tuple[str, ...]:
     size = ("--processes", "1", "--threads", str(WORKERS[queue]))
-    wait = ("--worker-shutdown-timeout", str(int(settings.shutdown_seconds * 1000)))
+    seconds = settings.shutdown_seconds + _WRITE_SECONDS
+    wait = ("--worker-shutdown-timeout", str(int(seconds * 1000)))
     return ("-m", "dramatiq", _BROKER, "--queues", queue, *size, *wait)
 
 

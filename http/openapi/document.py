@@ -11,6 +11,7 @@ from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import ERRORS
 from aijobs.http.openapi.about import DESCRIPTION
 from aijobs.http.openapi.base_operations import KNOWLEDGE_BASES
+from aijobs.http.openapi.credential_operations import CREDENTIALS
 from aijobs.http.openapi.job_operations import JOBS
 from aijobs.http.openapi.job_types import job_type_table, put_job_types
 from aijobs.http.openapi.learner_operations import LEARNER, MATERIALS
@@ -24,7 +25,7 @@ from aijobs.http.openapi.wording import word
 from aijobs.http.problems import PROBLEMS
 from aijobs.http.version import current_version
 
-GROUPS = (JOBS, RESULTS, KNOWLEDGE_BASES, MATERIALS, LEARNER, SERVICE)
+GROUPS = (JOBS, RESULTS, KNOWLEDGE_BASES, MATERIALS, LEARNER, CREDENTIALS, SERVICE)
 
 
 def openapi_document(definitions: Iterable[JobDefinition]) -> dict[str, Any]:

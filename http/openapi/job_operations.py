@@ -43,6 +43,7 @@ JOBS = Group(
                 "INVALID_JOB_TYPE",
                 "INVALID_TARGET_TYPE",
                 "CREDENTIAL_REQUIRED",
+                "CREDENTIAL_NOT_FOUND",
                 "TARGET_NOT_FOUND",
                 "JOB_NOT_FOUND",
                 "DEPENDENCY_FAILED",

@@ -62,4 +62,5 @@ PATH_IDS = {
     "baseId": "A knowledge base of yours.",
     "pointId": "A point of this knowledge base.",
     "materialId": "A material of yours.",
+    "credentialId": "A model credential of yours.",
 }

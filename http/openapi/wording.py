@@ -16,6 +16,13 @@ class Told:
     example: Any = None
 
 
+_CREDENTIAL = {
+    "label": Told("How you call it; left out, its provider's name.", "My key"),
+    "provider": Told("Whose key it is.", "deepseek"),
+    "baseUrl": Told("Where the key is sent; a provider known by name has one."),
+    "apiKey": Told("The key, in 8 to 512 visible ASCII characters.", "the-key-that-ends-in-9f3c"),
+}
+
 #: By schema and field. What a job type adds is under "parameters".
 REQUESTS: dict[str, dict[str, Told]] = {
     "JobRequest": {
@@ -58,6 +65,8 @@ REQUESTS: dict[str, dict[str, Told]] = {
         "durationMs": Told("How long it took.", 5400),
         "at": Told("When, with its zone.", "2026-03-01T09:30:00Z"),
     },
+    "NewCredential": _CREDENTIAL,
+    "ChangedCredential": _CREDENTIAL,
     "ProfileBody": {
         "goals": Told("What you want to reach.", "Pass the exam in June"),
         "level": Told("Where you stand.", "first year"),

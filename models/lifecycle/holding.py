@@ -22,20 +22,23 @@ from aijobs.models.sql import load
 from aijobs.models.tables import AiJob
 from aijobs.models.transitions import BY_NAME
 
+_INTERNAL_BYTES = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The error fields of a job. `internal_message` is cleaned of secrets, at most 4 KB."""
+    """The error fields of a job. `internal_message` is cleaned of secrets; its 4 KB are kept."""
 
     code: str
     public_message: str
     internal_message: str
 
     def params(self) -> dict[str, Any]:
+        kept = self.internal_message.encode(errors="replace")[:_INTERNAL_BYTES]
         return {
             "error_code": self.code,
             "public_message": self.public_message,
-            "internal_message": self.internal_message,
+            "internal_message": kept.decode(errors="ignore"),
         }
 
 

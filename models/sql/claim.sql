@@ -8,7 +8,7 @@ WITH candidate AS (
       AND {{claimable}}
     ORDER BY job.rank_at, job.priority, job.created_at
     LIMIT 1
-    FOR UPDATE OF job SKIP LOCKED
+    FOR NO KEY UPDATE OF job SKIP LOCKED
 ), moved AS (
     UPDATE ai_job job
     SET lifecycle_status = 'running', attempt_no = job.attempt_no + 1, locked_by = %(holder)s,

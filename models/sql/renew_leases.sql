@@ -7,7 +7,7 @@ WITH held AS (
       ON mine.id = job.id AND mine.attempt_no = job.attempt_no
     WHERE job.locked_by = %(holder)s AND job.lifecycle_status IN ('locked', 'running')
     ORDER BY job.id
-    FOR UPDATE OF job SKIP LOCKED
+    FOR NO KEY UPDATE OF job SKIP LOCKED
 )
 UPDATE ai_job job
 SET lock_until = now() + %(lease_seconds)s * interval '1 second'

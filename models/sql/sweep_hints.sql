@@ -5,10 +5,10 @@ WITH stale AS (
     FROM ai_job job
     WHERE {{claimable}}
       AND (job.dispatched_at IS NULL OR job.dispatched_at < now()
-           - %(age_seconds)s * power(2, least(job.dispatch_no - 1, 5)) * interval '1 second')
+           - %(age_seconds)s * power(2, least(job.dispatch_no, 5)) * interval '1 second')
     ORDER BY job.rank_at
     LIMIT %(limit)s
-    FOR UPDATE OF job SKIP LOCKED
+    FOR NO KEY UPDATE OF job SKIP LOCKED
 ), moved AS (
     UPDATE ai_job job SET dispatch_no = job.dispatch_no + 1, dispatched_at = now()
     FROM stale WHERE job.id = stale.id

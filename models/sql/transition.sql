@@ -5,7 +5,7 @@ WITH before AS (
     SELECT job.id, job.lifecycle_status
     FROM ai_job job
     WHERE job.id = %(job_id)s AND job.lifecycle_status = ANY (%(sources)s) AND [condition]
-    FOR UPDATE
+    FOR NO KEY UPDATE
 ), moved AS (
     UPDATE ai_job job
     SET lifecycle_status = %(target)s, [changes]

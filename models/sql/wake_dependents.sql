@@ -5,7 +5,7 @@ WITH waiting AS (
     JOIN ai_job_dependency dependency ON dependency.job_id = job.id
     WHERE dependency.after_job_id = %(job_id)s AND job.lifecycle_status = 'queued'
     ORDER BY job.id
-    FOR UPDATE OF job
+    FOR NO KEY UPDATE OF job
 ), moved AS (
     UPDATE ai_job job SET dispatch_no = job.dispatch_no + 1, dispatched_at = now()
     FROM waiting WHERE job.id = waiting.id

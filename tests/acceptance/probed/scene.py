@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -150,8 +149,6 @@ def scene_of(database_url: str, redis_url: str, folder: Path, **environ: str) ->
             "AIJOBS_PROVIDER_BASE_URL": provider.base_url,
             **environ,
         }
-        if broker := os.environ.get("AMQP_URL"):
-            settings["AMQP_URL"] = broker
         with world(Settings.from_env(settings)) as made:
             scene = Scene(made, provider, settings, folder)
             try:

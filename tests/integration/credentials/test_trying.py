@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import redis
 
 from aijobs.engine.chat import ChatRequest, Reply, Route
 from aijobs.engine.cut import Cut
@@ -17,9 +20,9 @@ from tests.integration.credentials.detour import (
     keys_received,
     row_of,
 )
-from tests.integration.http.caller import Caller, caller
+from tests.integration.http.caller import Caller, caller, problem
 from tests.scripted_provider import ScriptedProvider
-from tests.world import World
+from tests.world import World, settings_for, world
 
 PATH = "/model-credentials"
 
@@ -111,7 +114,7 @@ def test_an_answer_that_takes_too_long_is_cut(
 
 @pytest.mark.parametrize("refuses", [True, False])
 def test_what_is_said_of_an_old_key_does_not_touch_the_new_one(
-    me: Caller, here: World, detour: Detour, redis_client: Any, refuses: bool
+    me: Caller, here: World, detour: Detour, redis_client: redis.Redis, refuses: bool
 ) -> None:
     """The key is changed while the test of the old one is under way."""
 
@@ -126,3 +129,28 @@ def test_what_is_said_of_an_old_key_does_not_touch_the_new_one(
     _try(caller(detoured(here, Changing()), here.user_id, redis_client), credential_id)
     row = row_of(credential_id)
     assert (row.version, row.status, row.last_verified_at) == (2, "active", None)
+
+
+def test_keys_under_test_hold_a_quarter_of_the_threads_at_most(
+    database_url: str, redis_url: str, redis_client: redis.Redis
+) -> None:
+    entered, may_go = threading.Event(), threading.Event()
+
+    class Waiting:
+        def complete(self, route: Route, request: ChatRequest, cut: Cut) -> Reply:
+            entered.set()
+            assert may_go.wait(30)
+            raise ProviderFault("PROVIDER_UNAVAILABLE", http_status=503)
+
+    settings = settings_for(database_url, redis_url, api_threads=7)
+    with world(settings) as made, ThreadPoolExecutor(1) as pool:
+        me = caller(detoured(made, Waiting()), made.user_id, redis_client)
+        credential_id = add_key(me)
+        first = pool.submit(_try, me, credential_id)
+        assert entered.wait(30)
+        refused = me.post(f"{PATH}/{credential_id}/test", {})
+        may_go.set()
+        assert problem(refused) == (429, "RATE_LIMITED", [])
+        assert refused.headers["Retry-After"] == "2"
+        assert first.result(30) == {"ok": False, "code": "PROVIDER_UNAVAILABLE"}
+        assert _try(me, credential_id) == {"ok": False, "code": "PROVIDER_UNAVAILABLE"}

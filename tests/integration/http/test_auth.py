@@ -18,8 +18,9 @@ from tests.integration.http.caller import Caller, caller, problem
 from tests.integration.http.routes import all_routes, user_routes
 from tests.world import World, settings_for, whole_database
 
-OPEN = {"/healthz", "/readyz"}
+OPEN = {"/healthz", "/readyz", "/openapi.json", "/docs"}
 POINT = {"title": "t", "body": "b"}
+KEY = {"provider": "deepseek", "apiKey": "a-key-of-mine-0001"}
 QUIZ = {"jobType": "quiz_generation", "targetType": "knowledge_base"}
 
 
@@ -99,6 +100,7 @@ def ids(me: Caller, here: World) -> dict[str, str]:
         "{base_id:uuid}": str(here.base_id),
         "{point_id:uuid}": point,
         "{material_id:uuid}": material,
+        "{credential_id:uuid}": me.post("/model-credentials", KEY).json["id"],
     }
 
 
@@ -107,7 +109,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "/knowledge-bases/{base_id:uuid}/points": {"points": [POINT]},
     "/knowledge-bases/{base_id:uuid}/points/{point_id:uuid}": POINT,
     "/materials/{material_id:uuid}": POINT,
+    "/model-credentials/{credential_id:uuid}": KEY,
 }
+CODES = {"{job_id": "JOB_NOT_FOUND", "{credential_id": "CREDENTIAL_NOT_FOUND"}
 
 
 def _filled(route: str, ids: dict[str, str]) -> str:
@@ -134,7 +138,7 @@ def test_every_route_says_404_to_anothers_id_as_to_no_ones(
     for method, route in named:
         paths = [_filled(route, found) for found in (ids, {name: str(uuid4()) for name in ids})]
         answers = [_ask(stranger, method, path, route) for path in paths]
-        code = "JOB_NOT_FOUND" if "job_id" in route else "NOT_FOUND"
+        code = next((code for name, code in CODES.items() if name in route), "NOT_FOUND")
         assert [problem(answer) for answer in answers] == [(404, code, [])] * 2, (method, route)
         theirs, nobodys = ({**a.json, "requestId": None} for a in answers)
         assert theirs == nobodys, "the answer tells that there is such a thing"

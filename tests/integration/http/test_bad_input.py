@@ -34,6 +34,8 @@ ROUTES = (
     "PUT /materials/1",
     "PUT /profile",
     "POST /study-records",
+    "POST /model-credentials",
+    "PUT /model-credentials/1",
 )
 
 #: name -> (body, words of which one must be in the answer's detail).
@@ -73,6 +75,7 @@ INSTEAD = {
 LISTS = (
     *("/jobs", "/knowledge-bases", "/materials", "/study-records", "/quizzes", "/flashcards"),
     *("/analyses", "/weak-points", "/recommendations", "/recall-evaluations"),
+    "/model-credentials",
 )
 
 #: Route -> method, path and body.
@@ -105,6 +108,9 @@ def doors(me: Caller, here: World) -> Doors:
         "at": "2026-03-01T09:30:00Z",
     }
     profile = {"goals": "g", "level": "l", "locale": "en", "displayName": "Li"}
+    key = {"label": "Mine", "provider": "openai", "apiKey": "a-key-of-mine-0001"}
+    key["baseUrl"] = "https://api.openai.com/v1"
+    credential = me.post("/model-credentials", key).json["id"]
     bodies: dict[str, dict[str, Any]] = {
         "POST /jobs": {**quiz, "targetId": str(here.base_id), **full},
         "POST /jobs of an answer": {**recall, "targetId": point, "answerText": "I think so."},
@@ -116,12 +122,15 @@ def doors(me: Caller, here: World) -> Doors:
         "PUT /materials/1": {**text, "knowledgeBaseId": str(here.base_id)},
         "PUT /profile": {**profile, "preferences": {"a": {"b": ["c", 1]}}},
         "POST /study-records": {"records": [record]},
+        "POST /model-credentials": key,
+        "PUT /model-credentials/1": key,
     }
     paths = {
         "/knowledge-bases/1": base,
         "/knowledge-bases/1/points": f"{base}/points",
         "/knowledge-bases/1/points/1": f"{base}/points/{point}",
         "/materials/1": f"/materials/{material}",
+        "/model-credentials/1": f"/model-credentials/{credential}",
     }
     made = {}
     for route, body in bodies.items():
@@ -220,11 +229,12 @@ def test_a_field_that_is_none_of_ours_is_named(me: Caller, doors: Doors) -> None
 
 
 def test_no_route_with_a_body_is_missing_here(me: Caller) -> None:
+    bodiless = ("/cancel", "/import", "/test")
     told = {" ".join(route.split()[:2]).replace("/1", "/*") for route in ROUTES}
     assert told == {
         f"{method} {re.sub('{[^}]+}', '*', path)}"
         for method, path in user_routes(me)
-        if method in ("POST", "PUT", "PATCH") and not path.endswith(("/cancel", "/import"))
+        if method in ("POST", "PUT", "PATCH") and not path.endswith(bodiless)
     }
 
 

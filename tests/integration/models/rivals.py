@@ -1,4 +1,4 @@
-"""Two or more at once, in threads with connections of their own."""
+"""What goes wrong around a transaction: rivals on connections of their own, and lost answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
+from peewee import OperationalError
+
 from aijobs.models import database as db
+from aijobs.models import probes
 from aijobs.models.errors import ModelError
 from tests.eventually import eventually
 from tests.world import whole_database
@@ -65,3 +68,15 @@ def race(works: Sequence[Callable[[], Any]]) -> list[Any]:
 
     with ThreadPoolExecutor(len(works)) as pool:
         return list(pool.map(run, works, timeout=240))
+
+
+def losing(point: str, meanwhile: Callable[[], Any] = lambda: None) -> None:
+    """When this probe is passed next, the connection is lost: after a commit, its answer."""
+
+    def hook(reached: str) -> None:
+        if reached == point:
+            probes.install(None)
+            meanwhile()
+            raise OperationalError("server closed the connection unexpectedly")
+
+    probes.install(hook)

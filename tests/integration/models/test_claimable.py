@@ -14,6 +14,7 @@ from aijobs.models.jobs import Waiting
 from aijobs.models.lifecycle import Lease, adopt, cancel, claim, succeed
 from aijobs.models.lifecycle.claiming import claimable_params
 from aijobs.models.sql import load
+from tests.integration.models.rivals import losing
 from tests.integration.models.states import (
     QUEUE,
     STATES,
@@ -288,6 +289,29 @@ def test_a_claim_that_nobody_heard_of_is_adopted(here: World) -> None:
     assert found is not None and (found.id, found.attempt_no) == (lease.job_id, 1)
     assert adopt(here.engine.holder, [lease.job_id]) is None
     assert adopt("somebody:2:else", []) is None
+
+
+def _claim_losing(here: World, point: str, entered: list[UUID] | None) -> UUID | None:
+    """Claim while the connection is lost once, at this point."""
+    losing(point)
+    holder = here.engine.holder
+    job = claim(QUEUE, known=KNOWN, holder=holder, lease_seconds=60, entered=entered)
+    return None if job is None else job.id
+
+
+def test_a_claim_whose_answer_is_lost_is_not_made_twice(here: World) -> None:
+    heard = running(here)
+    first, second = here.create(), here.create()
+    assert _claim_losing(here, "claim.after_commit", [heard.job_id]) == first.id
+    assert here.job(first.id).attempt_no == 1
+    assert here.job(second.id).lifecycle_status == "queued"
+
+
+def test_a_claim_that_did_not_commit_is_made_again(here: World) -> None:
+    heard = running(here)
+    first = here.create()
+    assert _claim_losing(here, "claim.before_commit", [heard.job_id]) == first.id
+    assert here.job(first.id).attempt_no == 1
 
 
 def test_nothing_is_adopted_that_is_not_running(here: World) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from aijobs.models.lifecycle import (
+    Failure,
     cancel,
     confirm_cancel_lapsed,
+    fail,
     hand_back,
     release_for_retry,
     request_cancel,
@@ -171,3 +173,9 @@ def test_the_dead_holders_cancel_is_confirmed_by_the_reaper(here: World) -> None
     after = confirm_cancel_lapsed(lease.job_id, grace_seconds=30)
     assert (after.lifecycle_status, after.crash_count) == ("cancelled", 1)
     assert history()[-1]["actor"] == "reaper"
+
+
+def test_an_internal_message_is_kept_up_to_its_four_kilobytes(here: World) -> None:
+    lease = running(here)
+    after = fail(lease, Failure("INTERNAL_ERROR", "Sorry.", "é" * 5000), patient=hasty)
+    assert after.internal_error_message == "é" * 2048

@@ -90,6 +90,23 @@ def test_jobs_are_listed_by_type_and_target(here: World) -> None:
     assert _ids(_page(both)) == [other.id]
 
 
+def test_execution_time_runs_from_the_last_claim(here: World) -> None:
+    job = here.create()
+    assert not db.read(lambda: jobs.is_overtime(job.id))
+    here.claim()
+    limit = here.job(job.id).timeout_seconds
+    for ago, is_up in ((limit - 5, False), (limit + 5, True)):
+        sql("UPDATE ai_job SET started_at = now() - %(ago)s * interval '1 s'", ago=ago)
+        assert db.read(lambda: jobs.is_overtime(job.id)) == is_up
+
+
+def test_a_result_is_there_or_not(here: World) -> None:
+    first, second = here.create(), here.create()
+    here.run(here.claim())
+    assert db.read(lambda: jobs.has_result(first.id))
+    assert not db.read(lambda: jobs.has_result(second.id))
+
+
 def test_the_history_is_in_order(here: World) -> None:
     job = here.finish(here.create())
     causes = [line.cause for line in db.read(lambda: jobs.history(job.id))]

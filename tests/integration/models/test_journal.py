@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -26,6 +25,7 @@ from aijobs.models.journal import (
 from aijobs.models.lifecycle import Lease, succeed
 from aijobs.models.results import Validated
 from tests.integration.models.edges import nothing_changes
+from tests.integration.models.rivals import losing
 from tests.integration.models.states import hasty, running, sql, take_over
 from tests.world import World
 
@@ -75,18 +75,6 @@ def _finish(lease: Lease, call_no: int, outcome: CallOutcome = ANSWERED) -> None
 
 def _rows() -> list[dict[str, Any]]:
     return sql("SELECT * FROM ai_usage_log ORDER BY call_no")
-
-
-def _losing(point: str, meanwhile: Callable[[], Any] = lambda: None) -> None:
-    """The next time, the connection is lost at this point."""
-
-    def hook(reached: str) -> None:
-        if reached == point:
-            probes.install(None)
-            meanwhile()
-            raise OperationalError("server closed the connection unexpectedly")
-
-    probes.install(hook)
 
 
 def test_a_call_is_in_the_books_before_it_begins(here: World) -> None:
@@ -263,6 +251,16 @@ def test_a_call_that_outlasts_its_job_leaves_no_raw_answer(here: World) -> None:
     assert (row["state"], row["raw_response"], row["output_tokens"]) == ("completed", None, 220)
 
 
+def test_calls_refused_for_the_account_or_the_key_do_not_count(here: World) -> None:
+    lease = running(here)
+    assert db.read(lambda: journal.calls_that_count(lease.job_id)) == (0, None)
+    for code in ("PROVIDER_TIMEOUT", "PROVIDER_ACCOUNT", "OUTPUT_EMPTY", "CREDENTIAL_INVALID"):
+        _finish(lease, _start(lease), CallOutcome(state="failed", latency_ms=1, error_code=code))
+    assert db.read(lambda: journal.calls_that_count(lease.job_id)) == (2, "OUTPUT_EMPTY")
+    _start(lease)
+    assert db.read(lambda: journal.calls_that_count(lease.job_id)) == (3, None)
+
+
 # The checkpoint of EXECUTE.
 
 
@@ -298,7 +296,7 @@ def test_a_later_attempts_result_replaces_one_that_was_not_accepted(here: World)
 
 def test_a_lost_answer_to_the_start_leaves_one_row_and_its_number(here: World) -> None:
     lease = running(here)
-    _losing("call_started.after_commit")
+    losing("call_started.after_commit")
     assert _start(lease) == 1
     assert [row["call_id"] for row in _rows()] == ["1-1"]
     assert here.job(lease.job_id).call_count == 1
@@ -306,14 +304,14 @@ def test_a_lost_answer_to_the_start_leaves_one_row_and_its_number(here: World) -
 
 def test_a_start_that_did_not_commit_is_made_again(here: World) -> None:
     lease = running(here)
-    _losing("call_started.before_commit")
+    losing("call_started.before_commit")
     assert _start(lease) == 1
     assert [row["call_id"] for row in _rows()] == ["1-1"]
 
 
 def test_who_lost_the_lease_together_with_the_answer_does_not_call(here: World) -> None:
     lease = running(here)
-    _losing("call_started.after_commit", lambda: take_over(here.other_process(), lease.job_id))
+    losing("call_started.after_commit", lambda: take_over(here.other_process(), lease.job_id))
     with pytest.raises(LeaseLost):
         _start(lease)
     assert [row["state"] for row in _rows()] == ["started"]
@@ -322,7 +320,7 @@ def test_who_lost_the_lease_together_with_the_answer_does_not_call(here: World) 
 def test_a_lost_answer_to_the_result_is_no_second_result(here: World) -> None:
     lease = running(here)
     call_no = _start(lease)
-    _losing("execute.after_commit")
+    losing("execute.after_commit")
     finish_with_result(lease, (call_no, ANSWERED), VALIDATED, lease_seconds=60, patient=hasty)
     assert [row["state"] for row in _rows()] == ["completed"]
     assert sql("SELECT count(*) AS n FROM ai_job_result") == [{"n": 1}]

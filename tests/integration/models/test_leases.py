@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from aijobs.models import database as db
-from aijobs.models.lifecycle import Lease, lapsed, renew, request_cancel, succeed
+from aijobs.models.lifecycle import Lease, expire, lapsed, renew, request_cancel, succeed
 from aijobs.models.lifecycle.lease import Renewal
 from tests.integration.models.edges import nothing_changes
 from tests.integration.models.states import (
@@ -149,6 +149,19 @@ def test_a_lease_within_its_grace_is_healthy(here: World) -> None:
     assert lapsed(grace_seconds=30, limit=10) == []
     sql("UPDATE ai_job SET lock_until = now() - interval '31 s'")
     assert lapsed(grace_seconds=30, limit=10) == [(lease.job_id, "running")]
+
+
+def test_what_was_tried_in_this_pass_is_not_looked_at_again(here: World) -> None:
+    first, second, expired = (running(here).job_id for _ in range(3))
+    for number, job_id in enumerate((first, second, expired)):
+        here.lapse(job_id, 1000 - number)
+    expire(expired, grace_seconds=30)
+    assert lapsed(grace_seconds=30, limit=10, tried=[first]) == [
+        (second, "running"),
+        (expired, "expired"),
+    ]
+    assert lapsed(grace_seconds=30, limit=1, tried=[first, expired]) == [(second, "running")]
+    assert lapsed(grace_seconds=30, limit=10, tried=[first, second, expired]) == []
 
 
 def test_jobs_left_expired_are_found_again(here: World) -> None:

@@ -132,21 +132,30 @@ def test_a_pass_that_waits_leaves_no_trace(here: World) -> None:
 
 def test_a_wait_begins_with_the_first_call_and_ends_after_its_time(here: World) -> None:
     run_pass("reaper", lambda _: 0, min_seconds=18)
-    assert not waited("reaper", 60)
-    assert not waited("reaper", 60)
+    assert not waited("reaper", 60, gap_seconds=600)
+    assert not waited("reaper", 60, gap_seconds=600)
     sql("UPDATE maintenance_pass SET last_started_at = now() - interval '61 s'")
     sql(
         "UPDATE maintenance_pass SET last_succeeded_at = now() - interval '10 min' "
         "WHERE name = 'reaper'"
     )
-    assert waited("reaper", 60)
+    assert waited("reaper", 60, gap_seconds=600)
+
+
+def test_a_wait_that_nobody_looked_at_begins_anew(here: World) -> None:
+    """The outage went on: whoever was to renew has had no time for it."""
+    assert not waited("reaper", 60, gap_seconds=90)
+    _age(91)
+    assert not waited("reaper", 60, gap_seconds=90)
+    _age(61)
+    assert waited("reaper", 60, gap_seconds=90)
 
 
 def test_a_wait_from_before_the_last_success_is_over(here: World) -> None:
-    assert not waited("reaper", 60)
+    assert not waited("reaper", 60, gap_seconds=600)
     sql("UPDATE maintenance_pass SET last_started_at = now() - interval '1 h'")
     run_pass("reaper", lambda _: 0, min_seconds=18)
-    assert not waited("reaper", 60)
+    assert not waited("reaper", 60, gap_seconds=600)
     assert sql(
         "SELECT last_started_at > now() - interval '1 min' AS fresh FROM maintenance_pass "
         "WHERE name = 'reaper:wait'"

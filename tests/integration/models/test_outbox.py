@@ -12,6 +12,7 @@ from aijobs.models import database as db
 from aijobs.models import outbox
 from aijobs.models.lifecycle import hand_back
 from tests.integration.models.edges import nothing_changes
+from tests.integration.models.rivals import losing
 from tests.integration.models.states import (
     STATES,
     TERMINAL,
@@ -74,7 +75,7 @@ def test_events_are_claimed_by_rank_not_by_id(here: World) -> None:
 def test_a_batch_has_a_limit_and_takes_the_best(here: World) -> None:
     jobs = [created(here, priority=priority) for priority in (60, 20, 40)]
     first = [event.job_id for event in outbox.claim_events("mine", 2)]
-    rest = [event.job_id for event in outbox.claim_events("mine", 2)]
+    rest = [event.job_id for event in outbox.claim_events("other", 2)]
     assert (first, rest) == ([jobs[1].id, jobs[2].id], [jobs[0].id])
 
 
@@ -83,9 +84,23 @@ def test_an_event_that_is_not_due_waits(here: World) -> None:
     hand_back(lease, cause="circuit", delay_seconds=60, patient=hasty)
     first = outbox.claim_events("mine", 10)
     assert [event.job_id for event in first] == [lease.job_id]  # of its creation
-    assert outbox.claim_events("mine", 10) == []
+    assert outbox.claim_events("other", 10) == []
     sql("UPDATE outbox_event SET available_at = now() WHERE status = 'pending'")
-    assert len(outbox.claim_events("mine", 10)) == 1
+    assert len(outbox.claim_events("other", 10)) == 1
+
+
+def test_a_claim_whose_answer_is_lost_is_taken_up(here: World) -> None:
+    jobs = [created(here, priority=priority) for priority in (60, 20, 40)]
+    losing("relay_claim.after_commit")
+    found = [event.job_id for event in outbox.claim_events("mine", 2)]
+    assert found == [jobs[1].id, jobs[2].id]
+    assert _statuses() == ["pending", "processing", "processing"]
+
+
+def test_a_claim_that_did_not_commit_is_made_again(here: World) -> None:
+    job = here.create()
+    losing("relay_claim.before_commit")
+    assert [event.job_id for event in outbox.claim_events("mine", 2)] == [job.id]
 
 
 # Publishing.
@@ -198,15 +213,17 @@ def test_a_lost_hint_is_sent_again_under_its_own_key(here: World) -> None:
 
 def test_a_young_hint_is_given_time(here: World) -> None:
     here.create()
-    _hinted(119)
+    _hinted(239)
     with nothing_changes():
         assert _resend(here) == 0
 
 
 @pytest.mark.parametrize(
-    ("hints", "minutes"), [(1, 2), (2, 4), (3, 8), (4, 16), (5, 32), (6, 64), (40, 64)]
+    ("hints", "minutes"), [(1, 4), (2, 8), (3, 16), (4, 32), (5, 64), (6, 64), (40, 64)]
 )
-def test_the_age_doubles_with_each_hint_five_times(here: World, hints: int, minutes: int) -> None:
+def test_the_age_of_two_minutes_doubles_with_each_hint_five_times(
+    here: World, hints: int, minutes: int
+) -> None:
     here.create()
     sql("UPDATE ai_job SET dispatch_no = %(hints)s", hints=hints)
     _hinted(minutes * 60 - 1)

@@ -439,8 +439,9 @@ def test_relays_side_by_side_claim_each_event_once(here: World) -> None:
 
 def _claim_events(relay: str) -> list[int]:
     taken: list[int] = []
-    while events := outbox.claim_events(relay, 7):
-        taken += [event.id for event in events]
+    while ids := [event.id for event in outbox.claim_events(relay, 7)]:
+        outbox.publish(relay, ids)
+        taken += ids
     return taken
 
 

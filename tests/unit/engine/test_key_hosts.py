@@ -21,7 +21,7 @@ ENVIRON = {"DATABASE_URL": "postgresql:///x", "REDIS_URL": "redis://127.0.0.1"}
 
 @pytest.mark.parametrize("base_url", REFUSED)
 def test_refused(base_url: str) -> None:
-    with pytest.raises(BaseUrlRefused, match="^must be "):
+    with pytest.raises(BaseUrlRefused, match=r"^must be "):
         canonical(base_url, HOSTS)
 
 

@@ -13,6 +13,7 @@ KEY = "canary/0123456789+abc"
     ("text", "kept"),
     [
         (f"Incorrect API key: {KEY}.", "Incorrect API key: [hidden]."),
+        (f"code {KEY.lower()}/{KEY.upper()}", "code [hidden]/[hidden]"),
         ("Incorrect API key provided: sk-ab***89.", "Incorrect API key provided: [hidden]"),
         ("authorization: Bearer abc.def-123, x", "authorization: [hidden], x"),
         ('{"key":"sk-proj-1234567890"}', '{"key":"[hidden]"}'),

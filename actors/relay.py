@@ -86,7 +86,7 @@ class Relay:
         try:
             with sending("relay_message"):
                 self._broker.enqueue_batch(messages)
-        except ConnectionClosed as error:
+        except Exception as error:  # the broker's or a bug of ours: no fault of the events
             outbox.return_events(self._name, ids, error=f"{type(error).__name__}: {error}")
             raise
 

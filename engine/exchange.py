@@ -26,9 +26,9 @@ from aijobs.models.journal import (
     CallOutcome,
     NewCall,
     answer_of,
-    calls_that_count,
     finish_call,
     finish_with_result,
+    refused_calls,
     start_call,
 )
 from aijobs.models.results import Validated
@@ -138,11 +138,10 @@ def _check_calls(attempt: Attempt, definition: JobDefinition) -> None:
     if attempt.calls < limit:
         return
     job_id = attempt.lease.job_id
-    counted, last = db.read(lambda: calls_that_count(job_id), patient=attempt.may_insist)
-    if counted >= limit:
-        raise JobFault(
-            last or "OUTPUT_INVALID_JSON", f"no usable answer in {counted} calls"
-        ).final()
+    refused, last = db.read(lambda: refused_calls(job_id), patient=attempt.may_insist)
+    if attempt.calls - refused >= limit:
+        detail = f"no usable answer in {attempt.calls - refused} calls"
+        raise JobFault(last or "OUTPUT_INVALID_JSON", detail).final()
 
 
 class _Began:

@@ -40,6 +40,7 @@ def configure(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    for name in ("httpx", "httpcore", "peewee"):  # at debug: request headers, a statement's values
+    # At debug they tell request headers, a statement's values, an actor's arguments.
+    for name in ("httpx", "httpcore", "peewee", "aijobs.actors"):
         logging.getLogger(name).setLevel(logging.WARNING)
     logging.getLogger("pika").setLevel(logging.CRITICAL)  # it logs whatever it raises as well

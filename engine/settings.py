@@ -301,7 +301,7 @@ def _contradictions(s: Settings) -> Iterator[str]:
         if not route.api_key.get_secret_value():
             yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
     if s.provider == "openai" and not s.routes and s.provider_api_key is None:
-        yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY"
+        yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY or AIJOBS_ROUTES"
     if s.amqp_url is not None and find_spec("pika") is None:
         yield "AMQP_URL needs RabbitMQ's client: pip install 'aijobs[rabbitmq]'"
     if s.mode == "production":

@@ -66,15 +66,16 @@ def answer_of(job_id: UUID, request_hash: str) -> str | None:
     return None if row is None else str(row["raw_response"])
 
 
-def calls_that_count(job_id: UUID) -> tuple[int, str | None]:
-    """How many calls of a job were not refused for its account or key, and the last one's error."""
+def refused_calls(job_id: UUID) -> tuple[int, str | None]:
+    """How many calls were refused for the account or key, and the last other one's error."""
     row = db.row(
-        "SELECT count(*) AS calls, (array_agg(error_code ORDER BY call_no DESC))[1] AS last "
-        "FROM ai_usage_log WHERE job_id = %(job_id)s AND coalesce(error_code, '') "
-        "NOT IN ('PROVIDER_ACCOUNT', 'CREDENTIAL_INVALID')",
+        "SELECT count(*) FILTER (WHERE error_code IN ('PROVIDER_ACCOUNT', 'CREDENTIAL_INVALID')) "
+        "AS refused, (array_agg(error_code ORDER BY call_no DESC) FILTER (WHERE error_code "
+        "NOT IN ('PROVIDER_ACCOUNT', 'CREDENTIAL_INVALID')))[1] AS last "
+        "FROM ai_usage_log WHERE job_id = %(job_id)s",
         {"job_id": job_id},
     )
-    return (0, None) if row is None else (int(row["calls"]), row["last"])
+    return (0, None) if row is None else (int(row["refused"]), row["last"])
 
 
 def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Patience) -> int:

@@ -9,10 +9,10 @@ from dramatiq import Message
 
 
 def garbage(queue: str, **options: Any) -> list[bytes]:
-    """One of each kind, no two alike; `options` are those that a message of the broker has."""
+    """One of each kind, the same each time; `options`: those of every message of a broker."""
 
     def changed(**fields: Any) -> bytes:
-        whole = Message(queue, "prepare", (), {"jobId": "x"}, options).asdict()
+        whole = Message(queue, "prepare", (), {"jobId": "x"}, options, "an id", 0).asdict()
         return json.dumps({**whole, **fields}).encode()
 
     return [

@@ -64,6 +64,10 @@ class Rabbit:
         """How many messages wait in a queue; none where there is no queue."""
         return self._counts(name)[0]
 
+    def listeners(self, name: str) -> int:
+        """How many consumers a queue has."""
+        return self._counts(name)[1]
+
     def publish(self, name: str, body: bytes) -> None:
         """Put a body into a queue; somebody must have made it."""
         with self._channel() as channel:
@@ -83,7 +87,7 @@ class Rabbit:
         return found
 
     def _is_left_alone(self) -> bool:
-        listened = [name for name in _QUEUES if self._counts(name)[1]]
+        listened = [name for name in _QUEUES if self.listeners(name)]
         assert not listened, f"workers of somebody else listen to {', '.join(listened)}"
         return True
 

@@ -1,7 +1,7 @@
 """A small world for tests in one process: a database, a user with study material, an engine.
 
-Everything in it is real: the database is PostgreSQL, the engine the production one; only time is moved,
-by moving stored timestamps.
+Everything in it is real: the database is PostgreSQL, the engine the production one; only time is
+moved, by moving stored timestamps.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from aijobs.engine.attempt import Attempt
 from aijobs.engine.chat import Provider, Route
 from aijobs.engine.engine import Engine, build_engine
 from aijobs.engine.settings import Settings
-from aijobs.engine.stages import Next, settle
+from aijobs.engine.stages import Next, Outcome, settle
 from aijobs.engine.submit import submit
 from aijobs.models import database as db
 from aijobs.models import jobs, learner, outbox
@@ -71,18 +71,22 @@ class World:
         return attempt
 
     def run(self, attempt: Attempt) -> None:
-        """Take an attempt through RESOLVE, EXECUTE and PROJECT, or to the edge that its fault asks for."""
+        """Take an attempt through RESOLVE, EXECUTE and PROJECT, or to the edge of its fault."""
         try:
-            outcome = stages.resolve(self.engine, attempt)
-            if isinstance(outcome, Next):
-                resolved = outcome.value
-                outcome = stages.execute(self.engine, attempt, resolved)
-                if isinstance(outcome, Next):
-                    outcome = stages.project(self.engine, attempt, resolved, outcome.value)
+            outcome = self._staged(attempt)
             if not isinstance(outcome, Next):
                 settle(self.engine, attempt, outcome)
         finally:
             self.engine.attempts.remove(attempt)
+
+    def _staged(self, attempt: Attempt) -> Outcome[None]:
+        resolved = stages.resolve(self.engine, attempt)
+        if not isinstance(resolved, Next):
+            return resolved
+        executed = stages.execute(self.engine, attempt, resolved.value)
+        if not isinstance(executed, Next):
+            return executed
+        return stages.project(self.engine, attempt, resolved.value, executed.value)
 
     def finish(self, job: AiJob) -> AiJob:
         """Run jobs of the queue until this one has ended and is completed."""

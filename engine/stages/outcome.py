@@ -18,6 +18,7 @@ from aijobs.engine.cut import CallCut, CutReason
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import Effect, JobFault
+from aijobs.engine.key_use import CallCrashed
 from aijobs.engine.registry import UnknownJobType
 from aijobs.engine.vault import VaultClosed
 from aijobs.models import database as db
@@ -99,7 +100,8 @@ def stage(
         except Exception as error:
             told = frames_of(error)
             log.error("stage_failed", stage=body.__name__, **told)
-            return Fault(JobFault("INTERNAL_ERROR", f"{told['error']} at {told['where']}"))
+            kind = str(error) if isinstance(error, CallCrashed) else told["error"]
+            return Fault(JobFault("INTERNAL_ERROR", f"{kind} at {told['where']}"))
 
     return run
 

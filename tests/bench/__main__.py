@@ -27,8 +27,7 @@ _OPTIONS = {"max_connections": "200", "shared_preload_libraries": "pg_stat_state
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object and nothing else.")
 @click.option("--jobs", default=1000, show_default=True, help="Jobs of each throughput run.")
 def main(as_json: bool, jobs: int) -> None:
-    """Measure jobs/s, idle latency, statements and commits per job, creates over HTTP per second.
-    """
+    """Measure jobs/s, idle latency, statements and commits per job, creates per second."""
     figures = _figures(jobs)
     if as_json:
         click.echo(json.dumps(figures))

@@ -22,17 +22,17 @@ def cost_per_job(database_url: str, redis_url: str) -> dict[str, Any]:
         watch.autocommit = True
         cursor = watch.cursor()
         cursor.execute("CREATE EXTENSION pg_stat_statements")
-        with world(settings_for(database_url, redis_url)) as made:
-            with workers(database_url, redis_url):
+        settings = settings_for(database_url, redis_url)
+        with world(settings) as made, workers(database_url, redis_url):
+            made.create(questionCount=5)
+            eventually(lambda: _completed(cursor) == 1, 60)
+            cursor.execute("SELECT pg_stat_statements_reset()")
+            before = _transactions(cursor)
+            for _ in range(JOBS):
                 made.create(questionCount=5)
-                eventually(lambda: _completed(cursor) == 1, 60)
-                cursor.execute("SELECT pg_stat_statements_reset()")
-                before = _transactions(cursor)
-                for _ in range(JOBS):
-                    made.create(questionCount=5)
-                eventually(lambda: _completed(cursor) == JOBS + 1, 120)
-                commits = _transactions(cursor) - before
-                statements = _statements(cursor)
+            eventually(lambda: _completed(cursor) == JOBS + 1, 120)
+            commits = _transactions(cursor) - before
+            statements = _statements(cursor)
     return {
         "statements_per_job": round(statements / JOBS, 1),
         "commits_per_job": round(commits / JOBS, 1),

@@ -22,8 +22,7 @@ DOCUMENT = {
 
 
 class InstantProvider:
-    """Answers with DOCUMENT; the job's id in the prompt's nonce makes each one's content its own.
-    """
+    """Answers with DOCUMENT; the prompt's nonce makes the content of each job its own."""
 
     def complete(self, route: Route, request: ChatRequest, cut: Cut) -> Reply:
         cut.check()

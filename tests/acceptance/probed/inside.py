@@ -24,14 +24,13 @@ from aijobs.http import wsgi
 from aijobs.models import probes
 from tests.bench.instant import InstantProvider
 
-_POLL_MILLISECONDS = 100
-
 
 @dataclass(frozen=True, slots=True)
 class Orders:
     """How a process works and where it dies: at the first hit of `dies_at` after a hit of `since`.
 
     No `queues` are all of them. `instant`: a provider in the process that answers at once.
+    `poll_milliseconds`: how long its threads wait for a message before they look around.
     """
 
     environ: Mapping[str, str]
@@ -41,6 +40,7 @@ class Orders:
     queues: tuple[str, ...] = ()
     threads: int = 2
     instant: bool = False
+    poll_milliseconds: int = 100
 
     @property
     def last_words(self) -> Path:
@@ -61,7 +61,7 @@ def work(orders: Orders) -> None:
         worker.build(settings, engine),
         queues=set(orders.queues) or None,
         worker_threads=orders.threads,
-        worker_timeout=_POLL_MILLISECONDS,
+        worker_timeout=orders.poll_milliseconds,
     )
     made.start()
     signal.sigwait(ends)

@@ -18,6 +18,7 @@ from aijobs.actors.bells import Bells
 from aijobs.actors.broker import WakingBroker, WokenConsumer
 from aijobs.engine.signals import Listener
 from tests.eventually import eventually
+from tests.garbage import garbage
 
 QUEUE = "ai-interactive"
 WAIT_SECONDS = 30
@@ -72,17 +73,10 @@ def test_a_batch_is_delivered_in_its_order_and_forgotten(
 
 
 #: What stands in the place of a message's body.
-GARBAGE: tuple[bytes, ...] = (
-    *(b"", b"garbage", b"\x00\xff\xfe", b"null", b"5", b"[]", b"{}", b'"text"'),
-    b"[" * 100_000,
+GARBAGE = [
+    *garbage(QUEUE, redis_message_id="x"),
     json.dumps({**_message("x").asdict(), "options": {}}).encode(),
-    json.dumps({**_message("x").asdict(), "options": None}).encode(),
-    json.dumps({**_message("x").asdict(), "args": None}).encode(),
-    json.dumps({**_message("x").asdict(), "unknown": 1}).encode(),
-    json.dumps(
-        {**_message("x").asdict(), "options": {"redis_message_id": "x"}, "message_id": []}
-    ).encode(),
-)
+]
 
 
 @pytest.mark.parametrize("body", GARBAGE, ids=lambda body: repr(body[:24]))

@@ -43,18 +43,6 @@ def _types(world: World, **changes: Any) -> World:
     return replace(world, engine=replace(world.engine, registry=Registry(types)))
 
 
-def test_the_same_fault_of_a_users_own_key_fails_the_job(
-    wired: World, server: ScriptedProvider
-) -> None:
-    for knob, options, code in OF_THE_ACCOUNT:
-        server.enqueue(knob, **options)
-        job_id = wired.create().id
-        rows("UPDATE ai_job SET credential_mode = 'user_key' WHERE id = %(id)s", id=job_id)
-        _run(wired, job_id)
-        job = wired.job(job_id)
-        assert (job.lifecycle_status, job.error_code) == ("failed", code), knob
-
-
 def test_a_type_without_retries_fails_at_once(wired: World, server: ScriptedProvider) -> None:
     firm = _types(wired, max_retries=0)
     server.script("503")

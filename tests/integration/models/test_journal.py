@@ -253,12 +253,12 @@ def test_a_call_that_outlasts_its_job_leaves_no_raw_answer(here: World) -> None:
 
 def test_calls_refused_for_the_account_or_the_key_do_not_count(here: World) -> None:
     lease = running(here)
-    assert db.read(lambda: journal.calls_that_count(lease.job_id)) == (0, None)
+    assert db.read(lambda: journal.refused_calls(lease.job_id)) == (0, None)
     for code in ("PROVIDER_TIMEOUT", "PROVIDER_ACCOUNT", "OUTPUT_EMPTY", "CREDENTIAL_INVALID"):
         _finish(lease, _start(lease), CallOutcome(state="failed", latency_ms=1, error_code=code))
-    assert db.read(lambda: journal.calls_that_count(lease.job_id)) == (2, "OUTPUT_EMPTY")
+    assert db.read(lambda: journal.refused_calls(lease.job_id)) == (2, "OUTPUT_EMPTY")
     _start(lease)
-    assert db.read(lambda: journal.calls_that_count(lease.job_id)) == (3, None)
+    assert db.read(lambda: journal.refused_calls(lease.job_id)) == (2, "OUTPUT_EMPTY")
 
 
 # The checkpoint of EXECUTE.

@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from aijobs.engine.attempt import Attempt, Attempts
-from aijobs.engine.cut import CutReason
+from aijobs.engine.cut import CallCut, CutReason
 from aijobs.engine.wakeups import hear_cancel
 from aijobs.models.tables import AiJob
 
@@ -41,6 +41,30 @@ def test_it_is_live_until_its_stages_own_deadline() -> None:
     assert not attempt.is_live()
     attempt.enter(5)
     assert attempt.is_live()
+    attempt.cut.cut(CutReason.LEASE_LOST)
+    assert not attempt.is_live(), "there is nothing left to renew"
+
+
+def test_its_clocks_start_with_its_turn() -> None:
+    """While it waits for the process to be free, its time does not run, and it can be ended."""
+    attempt = _attempt(7)
+    attempt.cut.deadline = time.monotonic()
+    attempt.check_wait()
+    attempt.begin()
+    assert 6 < attempt.cut.remaining() <= 7
+    attempt.cut.cut(CutReason.CANCELLED)
+    with pytest.raises(CallCut):
+        attempt.check_wait()
+
+
+def test_an_earlier_attempt_on_the_same_job_has_lost_its_lease() -> None:
+    attempts = Attempts()
+    earlier = _entered(attempts)
+    later = Attempt(earlier.job, HOLDER)
+    attempts.add(later)
+    assert (earlier.cut.reason, later.cut.reason) == (CutReason.LEASE_LOST, None)
+    attempts.remove(earlier)
+    assert attempts.all() == [later], "the earlier one takes only itself away"
 
 
 @pytest.mark.parametrize("reason", CutReason)
@@ -98,3 +122,15 @@ def test_what_does_not_end_in_time_is_cut_and_so_is_what_comes_later() -> None:
     assert slow.cut.reason is CutReason.SHUTDOWN
     late = _entered(attempts)
     assert late.cut.reason is CutReason.SHUTDOWN
+
+
+def test_waiting_for_the_last_one() -> None:
+    attempts = Attempts()
+    attempts.wait_until_idle(0)
+    attempt = _entered(attempts)
+    attempts.wait_until_idle(0)
+    waiting = threading.Thread(target=attempts.wait_until_idle, args=(3600,))
+    waiting.start()
+    attempts.remove(attempt)
+    waiting.join(30)
+    assert not waiting.is_alive()

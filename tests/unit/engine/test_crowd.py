@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
 from aijobs.engine.crowd import Crowd
 
 WAIT_SECONDS = 30
+
+
+def _nothing() -> None: ...
 
 
 class _Guest:
@@ -16,7 +21,7 @@ class _Guest:
         self.inside, self.leave = threading.Event(), threading.Event()
 
         def stay() -> None:
-            with crowd.entered(alone=alone):
+            with crowd.entered(alone=alone, check=_nothing):
                 self.inside.set()
                 assert self.leave.wait(WAIT_SECONDS)
 
@@ -77,11 +82,40 @@ def test_two_who_want_to_be_alone_follow_each_other() -> None:
 def test_one_who_fails_inside_leaves_like_any_other() -> None:
     crowd = Crowd()
     for alone in (True, False, True):
-        try:
-            with crowd.entered(alone=alone):
-                raise ZeroDivisionError
-        except ZeroDivisionError:
-            pass
+        with pytest.raises(ZeroDivisionError), crowd.entered(alone=alone, check=_nothing):
+            raise ZeroDivisionError
     guest = _Guest(crowd, alone=True)
     assert guest.is_inside()
     guest.goes()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_one_who_gives_up_waiting_lets_the_others_in(alone: bool) -> None:
+    """Its attempt is cut while it waits for its turn."""
+    crowd = Crowd()
+    first = _Guest(crowd, alone=not alone)
+    assert first.is_inside()
+
+    def give_up() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError), crowd.entered(alone=alone, check=give_up):
+        pass
+    first.goes()
+    second = _Guest(crowd, alone=False)
+    assert second.is_inside()
+    second.goes()
+
+
+def test_nothing_is_claimed_while_somebody_is_alone() -> None:
+    crowd = Crowd()
+    assert crowd.wait_until_shared(0)
+    shared = _Guest(crowd, alone=False)
+    assert shared.is_inside()
+    assert crowd.wait_until_shared(0)
+    shared.goes()
+    lone = _Guest(crowd, alone=True)
+    assert lone.is_inside()
+    assert not crowd.wait_until_shared(0)
+    lone.goes()
+    assert crowd.wait_until_shared(WAIT_SECONDS)

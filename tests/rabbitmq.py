@@ -74,16 +74,16 @@ class Rabbit:
             channel.confirm_delivery()
             channel.basic_publish("", name, body, mandatory=True)
 
-    def dead_letters(self, name: str) -> list[bytes]:
-        """Take what was rejected from a queue; each once."""
-        found = []
+    def dead_letters(self, name: str) -> dict[str, list[bytes]]:
+        """Take what was rejected, each once, from a queue and its twin: by where it was."""
+        found: dict[str, list[bytes]] = {}
         with self._channel() as channel:
             while (got := channel.basic_get(xq_name(name), auto_ack=True))[0] is not None:
                 _, properties, body = got
                 assert properties is not None and body is not None
                 (death,) = (properties.headers or {})["x-death"]
-                assert (death["reason"], death["queue"], death["count"]) == ("rejected", name, 1)
-                found.append(body)
+                assert (death["reason"], death["count"]) == ("rejected", 1)
+                found.setdefault(death["queue"], []).append(body)
         return found
 
     def _is_left_alone(self) -> bool:

@@ -29,6 +29,16 @@ from tests.world import World
 ROOT = Path(__file__).parents[2]
 MATERIAL = ROOT / "docs/examples/cell_biology.json"
 BLANK = "____"
+#: What `docs/examples` and the requests of the demo come to, one job of each type.
+ARTIFACTS = {
+    "learning_state_analysis": 1,
+    "weak_point_analysis": 10,
+    "next_action_planning": 5,
+    "quiz_generation": 5,
+    "flashcard_generation": 6,
+    "active_recall": 1,
+    "feynman_evaluation": 1,
+}
 
 _SECONDS = 120
 
@@ -96,10 +106,8 @@ def test_with_json_it_prints_one_object_and_leaves_nothing_running(demo: Demo) -
     jobs = told.pop("jobs")
     assert told == {"ok": True}
     seconds = [job.pop("seconds") for job in jobs.values()]
-    assert jobs == {
-        "quiz_generation": {"status": "succeeded", "artifacts": 5},
-        "flashcard_generation": {"status": "succeeded", "artifacts": 6},
-    }
+    assert {job["status"] for job in jobs.values()} == {"succeeded"}
+    assert {job_type: job["artifacts"] for job_type, job in jobs.items()} == ARTIFACTS
     assert all(isinstance(number, float) and number > 0 for number in seconds)
     assert demo.left_running() == []
     assert list(demo.folder.iterdir()) == []
@@ -110,9 +118,12 @@ def test_for_a_person_it_shows_progress_a_quiz_with_the_answers_marked_and_cards
 ) -> None:
     status, printed, complaint = demo.run()
     assert (status, complaint) == (0, "")
-    progress, quiz, cards = re.split(r"\n(?:quiz|flashcard)_generation\n", printed)
+    progress, *parts = re.split(r"\n── (\w+) ──\n", printed)
+    results = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert list(results) == list(ARTIFACTS)
+    quiz, cards = results["quiz_generation"], results["flashcard_generation"]
     bars = re.split(r"[\r\n]", progress)
-    for job_type in ("quiz_generation", "flashcard_generation"):
+    for job_type in ARTIFACTS:
         shown = [bar for bar in bars if bar.startswith(job_type)]
         assert re.search(r" █{24} 100 % succeeded", shown[-1])
         assert len(shown) == len(set(shown)), "a bar is printed when something has changed"
@@ -124,6 +135,14 @@ def test_for_a_person_it_shows_progress_a_quiz_with_the_answers_marked_and_cards
         assert len(options) >= 2
         assert [mark for mark, _ in options].count("✓") == 1
     assert len(re.findall(r"^\d\. .+\n   → .+$", cards, re.M)) == 6
+    mastery = r"^   [█·]{20} +\d+% .+$"
+    assert len(re.findall(mastery, results["learning_state_analysis"], re.M)) == 8
+    weak = r"^ ?\d+\. \[(?:high|medium|low) *\] .+: \d+ % right in \d+ attempts?, last on "
+    assert len(re.findall(weak, results["weak_point_analysis"], re.M)) == 10
+    action = r"^ \d\. .+ \(\d+ min, (?:high|medium|low)\)\n    .+$"
+    assert len(re.findall(action, results["next_action_planning"], re.M)) == 5
+    for evaluation in ("active_recall", "feynman_evaluation"):
+        assert re.search(r"^Score \d+%", results[evaluation], re.M)
     assert demo.left_running() == []
 
 

@@ -89,7 +89,7 @@ def test_a_batch_is_delivered_in_its_order_and_forgotten(
     _settle(consumer)
     consumer.close()
     assert rabbit.waiting(QUEUE) == 0
-    assert rabbit.dead_letters(QUEUE) == []
+    assert rabbit.dead_letters(QUEUE) == {}
 
 
 def test_garbage_goes_to_the_dead_letters_once_and_stops_nothing(
@@ -108,7 +108,7 @@ def test_garbage_goes_to_the_dead_letters_once_and_stops_nothing(
     _settle(consumer)
     consumer.close()
     assert rabbit.waiting(QUEUE) == 0
-    assert rabbit.dead_letters(QUEUE) == bodies
+    assert rabbit.dead_letters(QUEUE) == {QUEUE: bodies}
 
 
 def test_no_more_is_held_than_there_are_threads(
@@ -132,7 +132,7 @@ def test_a_rejected_message_makes_room_as_well(
     (bad,) = _take(consumer, 1)
     consumer.nack(bad)
     assert _names(_take(consumer, 1)) == ["good"]
-    assert rabbit.dead_letters(QUEUE) == [bad.encode()]
+    assert rabbit.dead_letters(QUEUE) == {QUEUE: [bad.encode()]}
 
 
 def test_a_queue_that_is_deleted_is_made_again_by_its_consumer(

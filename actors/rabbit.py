@@ -17,6 +17,7 @@ from dramatiq.broker import MessageProxy
 from dramatiq.brokers.rabbitmq import RabbitmqBroker, _RabbitmqConsumer, _RabbitmqMessage
 from dramatiq.common import q_name
 from dramatiq.errors import ConnectionClosed
+from pika.adapters.utils.connection_workflow import AMQPConnectorException
 
 from aijobs.actors.messages import NotAMessage, read_message
 from aijobs.actors.queues import SYSTEM, TOPICS
@@ -24,6 +25,8 @@ from aijobs.actors.queues import SYSTEM, TOPICS
 _HEARTBEAT_SECONDS = 60
 _TIMEOUT_SECONDS = 5
 _NOT_FOUND = 404
+#: A silent server is an AMQPConnectorException, a host without address an OSError.
+_FAULTS = (pika.exceptions.AMQPError, AMQPConnectorException, OSError)
 
 
 class ConfirmingBroker(RabbitmqBroker):
@@ -83,7 +86,7 @@ class ConfirmingBroker(RabbitmqBroker):
     def _faults_told(self) -> Iterator[None]:
         try:
             yield
-        except (pika.exceptions.AMQPError, OSError) as error:  # OSError: no such host
+        except _FAULTS as error:
             del self.connection
             raise ConnectionClosed(error) from None
 
@@ -128,7 +131,7 @@ class SturdyConsumer(_RabbitmqConsumer):
         except StopIteration:
             self._declare_again()
             raise ConnectionClosed("the queue was deleted") from None
-        except (AssertionError, OSError, pika.exceptions.AMQPError) as error:
+        except (AssertionError, *_FAULTS) as error:
             if getattr(error, "reply_code", None) == _NOT_FOUND:
                 self._declare_again()
             raise ConnectionClosed(error) from None

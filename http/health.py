@@ -55,13 +55,14 @@ class Readiness:
 
 def _rabbit_answers(urls: str) -> bool:
     import pika  # an extra, which only those have who set AMQP_URL
+    from pika.adapters.utils.connection_workflow import AMQPConnectorException
 
     nodes = [pika.URLParameters(url) for url in urls.split(";")]
     for node in nodes:
         node.socket_timeout = node.stack_timeout = _RABBIT_SECONDS
     try:
         pika.BlockingConnection(nodes).close()
-    except (pika.exceptions.AMQPError, OSError):
+    except (pika.exceptions.AMQPError, AMQPConnectorException, OSError):
         return False
     return True
 

@@ -20,6 +20,7 @@ import redis
 
 from aijobs.http.embedded.records import Records
 from aijobs.models import migrate
+from tests.databases import Databases
 from tests.rabbitmq import Rabbit, own_rabbit
 from tests.servers import FAST, OwnPostgres, OwnValkey, records_of, run_folder
 from tests.world import World, settings_for, world
@@ -88,13 +89,19 @@ def template_database(postgres_url: str) -> Iterator[str]:
     _execute(postgres_url, f'DROP DATABASE "{name}" WITH (FORCE)')
 
 
+@pytest.fixture(scope="session")
+def databases(postgres_url: str, template_database: str) -> Iterator[Databases]:
+    """Migrated databases, each for one test at a time."""
+    with Databases(postgres_url, template_database) as pool:
+        yield pool
+
+
 @pytest.fixture
-def database_url(postgres_url: str, template_database: str) -> Iterator[str]:
-    """A fresh, migrated database for one test."""
-    name = f"aijobs_test_{uuid4().hex[:12]}"
-    _execute(postgres_url, f'CREATE DATABASE "{name}" TEMPLATE "{template_database}"')
-    yield _with_database(postgres_url, name)
-    _execute(postgres_url, f'DROP DATABASE "{name}" WITH (FORCE)')
+def database_url(databases: Databases) -> Iterator[str]:
+    """A migrated database without a row, for one test."""
+    url = databases.take()
+    yield url
+    databases.give_back(url)
 
 
 @pytest.fixture

@@ -50,15 +50,15 @@ class Rabbit:
         for name in _QUEUES:
             self.delete(name)
 
-    def delete(self, name: str) -> None:
-        """Delete a queue with what it holds, whoever listens."""
+    def delete(self, name: str) -> int:
+        """Delete a queue, whoever listens; the number of messages that waited in it."""
         with self._channel() as channel:
-            channel.queue_delete(name)
+            return channel.queue_delete(name).method.message_count
 
-    def purge(self, name: str) -> None:
-        """Delete what waits in a queue."""
+    def purge(self, name: str) -> int:
+        """Delete what waits in a queue; the number of messages."""
         with self._channel() as channel:
-            channel.queue_purge(name)
+            return channel.queue_purge(name).method.message_count
 
     def waiting(self, name: str) -> int:
         """How many messages wait in a queue; none where there is no queue."""

@@ -16,6 +16,7 @@ from dramatiq.middleware import CurrentMessage
 from periodiq import PeriodiqMiddleware
 
 from aijobs.actors import periodic
+from aijobs.actors.bells import Bells
 from aijobs.actors.broker import WakingBroker
 from aijobs.actors.passes import Pass, Passes, Ticker, all_passes
 from aijobs.models import database as db
@@ -255,6 +256,16 @@ def _maintain(interval: float, **options: Any) -> tuple[int, list[int]]:
         assert "scheduled_at" not in sent.options, "a finer step makes no steps of its own"
         delays.append(round((sent.options["eta"] - sent.message_timestamp) / 1000))
     return counted.rounds, delays
+
+
+def test_a_reminder_that_redis_does_not_take_is_lost_quietly() -> None:
+    """periodiq ends at any error of a send; the ticker runs what is overdue."""
+    broker = WakingBroker("redis://127.0.0.1:1/0", [PeriodiqMiddleware()], Bells())
+    actor = periodic.declare(broker, _Counted, 30.0)
+    with structlog.testing.capture_logs() as logs:
+        assert actor.send() is None
+        assert actor.send_with_options(delay=1000) is None
+    assert [line["event"] for line in logs] == ["reminder_lost"] * 2
 
 
 @pytest.mark.parametrize(

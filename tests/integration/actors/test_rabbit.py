@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from dramatiq import Message
 from dramatiq.errors import ConnectionClosed
 
+from aijobs.actors import rabbit as rabbit_module
 from aijobs.actors.queues import SYSTEM, TOPICS
 from aijobs.actors.rabbit import ConfirmingBroker, SturdyConsumer
 from tests.eventually import eventually
@@ -233,6 +235,19 @@ def test_every_fault_is_a_closed_connection(url: str) -> None:
     ):
         with pytest.raises(ConnectionClosed):
             ask()
+
+
+def test_so_is_a_server_that_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rabbit_module, "_TIMEOUT_SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        broker = ConfirmingBroker(f"amqp://127.0.0.1:{silent.getsockname()[1]}/", [])
+        for ask in (
+            broker.backlog,
+            lambda: broker.consume(QUEUE),
+            lambda: broker.enqueue(_message("x")),
+        ):
+            with pytest.raises(ConnectionClosed):
+                ask()
 
 
 def test_so_are_a_wrong_password_and_a_wrong_virtual_host(rabbit: Rabbit) -> None:

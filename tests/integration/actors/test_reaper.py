@@ -15,6 +15,7 @@ import pytest
 
 from aijobs.actors import reaper as reaper_module
 from aijobs.actors.reaper import Reaper
+from aijobs.engine.job_types import BUILTIN
 from aijobs.engine.registry import Registry
 from aijobs.engine.stages import Next, execute, resolve
 from aijobs.models import maintenance, probes
@@ -150,6 +151,32 @@ def test_a_job_that_was_left_expired_is_decided_on(here: World, change: str, sta
     job = here.job(job_id)
     assert (job.lifecycle_status, job.crash_count) == (status, 1)
     assert job.retry_count == (1 if status == "queued" else job.retry_count)
+
+
+@pytest.mark.parametrize(
+    ("on_timeout", "seconds", "validated", "expected"),
+    [
+        ("fail", 121, False, ("failed", "JOB_TIMEOUT")),
+        ("fail", 100, False, ("queued", None)),
+        ("fail", 121, True, ("queued", None)),
+        ("retry", 121, False, ("queued", None)),
+    ],
+)
+def test_a_time_that_was_up_as_well_is_the_end_where_the_definition_says_so(
+    here: World,
+    on_timeout: str,
+    seconds: int,
+    validated: bool,
+    expected: tuple[str, str | None],
+) -> None:
+    """A validated result is never thrown away for time."""
+    job_id = _validated(here) if validated else _abandoned(here)
+    rows("UPDATE ai_job SET started_at = now() - %(s)s * interval '1 second'", s=seconds)
+    types = [replace(definition, on_timeout=on_timeout) for definition in BUILTIN]
+    world = replace(here, engine=replace(here.engine, registry=Registry(types)))
+    assert _reap(world) == 1
+    job = here.job(job_id)
+    assert (job.lifecycle_status, job.error_code) == expected
 
 
 def test_a_locked_job_of_a_runtime_lapses_like_any_other(here: World) -> None:

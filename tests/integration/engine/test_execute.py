@@ -254,6 +254,24 @@ def test_an_answer_that_cannot_be_sent_back_as_it_is_is_repaired_too(
     assert states(job_id) == ["completed", "completed"]
 
 
+def test_a_bug_of_ours_in_reading_keeps_the_answer_that_was_paid_for(
+    wired: World, server: ScriptedProvider
+) -> None:
+    def bug(_output: Any, _params: Any) -> tuple[str, ...]:
+        raise ZeroDivisionError
+
+    job_id = wired.create().id
+    _run(_types(wired, rules=bug), job_id)
+    assert wired.job(job_id).error_code == "INTERNAL_ERROR"
+    assert [(call.state, call.error_code) for call in calls(job_id)] == [
+        ("completed", "INTERNAL_ERROR")
+    ]
+    wired.make_due(job_id)
+    _run(wired, job_id)
+    assert wired.job(job_id).lifecycle_status == "succeeded"
+    assert len(server.calls) == 1
+
+
 #: Where the process dies -> (calls in all, how the job's calls ended, retries counted).
 CRASHES: dict[str, tuple[int, list[str], int]] = {
     "claim.after_commit": (1, ["completed"], 1),

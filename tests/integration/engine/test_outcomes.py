@@ -8,10 +8,12 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+import structlog
 
+from aijobs.engine import stages
 from aijobs.engine.chat import ChatRequest, Reply, Route
 from aijobs.engine.cut import Cut, CutReason
-from aijobs.engine.errors import ERRORS
+from aijobs.engine.errors import ERRORS, JobFault
 from aijobs.engine.job_types import BUILTIN
 from aijobs.engine.registry import Registry
 from aijobs.models import probes
@@ -172,11 +174,11 @@ def test_a_cancelled_attempt_is_confirmed(wired: World, server: ScriptedProvider
     assert server.calls == []
 
 
-@pytest.mark.parametrize("knob", ["503", "401"])
+@pytest.mark.parametrize("knob", ["503", "401", "400"])
 def test_nothing_is_tried_again_once_a_cancel_is_requested(
     wired: World, server: ScriptedProvider, knob: str
 ) -> None:
-    """The holder has not heard of it yet: its retry or hand-back becomes the cancel."""
+    """The holder has not heard of it yet: its retry, hand-back or failure becomes the cancel."""
     server.enqueue(knob)
     job_id = wired.create().id
     attempt = wired.claim()
@@ -271,3 +273,18 @@ def test_an_unknown_version_is_handed_back(wired: World, server: ScriptedProvide
     assert causes(job_id)[-1] == "hand_back:version"
     assert 0 < wait_seconds(job) <= 30
     assert server.calls == []
+
+
+def test_a_bug_in_settling_leaves_no_job_held_by_nobody(
+    wired: World, server: ScriptedProvider
+) -> None:
+    """Here the fault's definition is not known: a stand-in for any bug on the way to the edge."""
+    job_id = wired.create().id
+    attempt = wired.claim()
+    ignorant = replace(wired.engine, registry=Registry())
+    with structlog.testing.capture_logs() as logs:
+        stages.settle(ignorant, attempt, stages.Fault(JobFault("PROVIDER_TIMEOUT")))
+    job = wired.job(job_id)
+    assert (job.lifecycle_status, job.retry_count, job.locked_by) == ("queued", 0, None)
+    assert causes(job_id)[-1] == "hand_back:infrastructure"
+    assert [line["event"] for line in logs] == ["settle_failed"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -19,6 +20,7 @@ from tests.world import settings_for
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 NO_REDIS = "redis://127.0.0.1:1/0"
+NO_RABBIT = "amqp://127.0.0.1:1/"
 
 
 @pytest.fixture(autouse=True)
@@ -27,10 +29,13 @@ def _disconnected() -> Iterator[None]:
     db.disconnect()
 
 
-def _ask(database_url: str, redis_url: str, path: str = "/readyz") -> tuple[int, Any]:
+def _ask(
+    database_url: str, redis_url: str, path: str = "/readyz", **settings: Any
+) -> tuple[int, Any]:
     db.connect_to(database_url, connections=2)
     with redis.Redis.from_url(redis_url, retry=None) as client:
-        app = create_app(build_engine(settings_for(database_url, redis_url)), client)
+        engine = build_engine(settings_for(database_url, redis_url, **settings))
+        app = create_app(engine, client)
         answer = falcon.testing.TestClient(app).simulate_get(path)
     return answer.status_code, answer.json
 
@@ -62,9 +67,34 @@ def test_a_broker_that_is_away_is_told(database_url: str) -> None:
     assert _ask(database_url, NO_REDIS) == (503, told)
 
 
-def test_all_that_is_away_is_told(redis_url: str) -> None:
-    status, body = _ask(NOWHERE, NO_REDIS)
-    assert (status, len(body["reasons"])) == (503, 2)
+def test_rabbitmq_is_asked_where_it_is_the_broker(
+    database_url: str, redis_url: str, amqp_url: str
+) -> None:
+    ready = (200, {"status": "ready", "reasons": []})
+    assert _ask(database_url, redis_url, amqp_url=amqp_url) == ready
+    assert _ask(database_url, redis_url, amqp_url=f"{NO_RABBIT};{amqp_url}") == ready
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:1", "broker.invalid"])
+def test_a_rabbitmq_that_is_away_is_told(database_url: str, redis_url: str, place: str) -> None:
+    told = {"status": "unavailable", "reasons": ["the broker does not answer"]}
+    assert _ask(database_url, redis_url, amqp_url=f"amqp://{place}/") == (503, told)
+
+
+def test_a_rabbitmq_that_is_silent_is_not_waited_for(database_url: str, redis_url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"amqp://127.0.0.1:{silent.getsockname()[1]}/"
+        assert _ask(database_url, redis_url, amqp_url=url)[0] == 503
+
+
+def test_redis_is_needed_beside_rabbitmq(database_url: str, amqp_url: str) -> None:
+    told = {"status": "unavailable", "reasons": ["Redis does not answer"]}
+    assert _ask(database_url, NO_REDIS, amqp_url=amqp_url) == (503, told)
+
+
+def test_all_that_is_away_is_told() -> None:
+    status, body = _ask(NOWHERE, NO_REDIS, amqp_url=NO_RABBIT)
+    assert (status, len(body["reasons"])) == (503, 3)
 
 
 def test_a_request_without_a_database_is_to_be_tried_again(redis_url: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import pytest
@@ -292,3 +293,11 @@ def test_every_setting_is_read_from_its_own_variable(field: str) -> None:
 def test_an_empty_variable_is_as_good_as_unset() -> None:
     empty = {variable(field): "" for field in Settings.model_fields}
     assert Settings.from_env({**empty, **PLACES}) == Settings.from_env(PLACES)
+
+
+def test_rabbitmq_without_its_client_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert problems(AMQP_URL="amqp://127.0.0.1/") == []
+    monkeypatch.setitem(sys.modules, "pika", None)
+    (problem,) = problems(AMQP_URL="amqp://127.0.0.1/")
+    assert problem.startswith("AMQP_URL") and "aijobs[rabbitmq]" in problem
+    assert problems() == []

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
-from importlib.util import find_spec
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -302,8 +301,8 @@ def _contradictions(s: Settings) -> Iterator[str]:
             yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
     if s.provider == "openai" and not s.routes and s.provider_api_key is None:
         yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY or AIJOBS_ROUTES"
-    if s.amqp_url is not None and find_spec("pika") is None:
-        yield "AMQP_URL needs RabbitMQ's client: pip install 'aijobs[rabbitmq]'"
+    if s.amqp_url is not None:
+        yield from _refusals_of_rabbitmq(s.amqp_url)
     if s.mode == "production":
         yield from _weak_secrets(s)
 
@@ -316,6 +315,20 @@ def _located(s: Settings) -> Iterator[tuple[str, str]]:
     for route in s.routes:
         yield "AIJOBS_ROUTES: baseUrl", route.base_url
     yield "AIJOBS_PROVIDER_BASE_URL", s.provider_base_url
+
+
+def _refusals_of_rabbitmq(urls: str) -> Iterator[str]:
+    try:
+        from pika import URLParameters  # an extra
+    except ImportError:
+        yield "AMQP_URL needs RabbitMQ's client: pip install 'aijobs[rabbitmq]'"
+        return
+    try:
+        for url in urls.split(";"):
+            if url.startswith(_BEGINNINGS["amqp_url"]) and _has_place(url):
+                URLParameters(url)
+    except ValueError:
+        yield "AMQP_URL has parameters that RabbitMQ's client refuses: check what follows its ?"
 
 
 def _has_place(url: str) -> bool:

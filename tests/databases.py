@@ -17,11 +17,13 @@ import psycopg2
 from aijobs.models.tables import TABLES
 from tests.eventually import eventually
 
-#: What a schema consists of, counted: a test that adds or drops anything is noticed.
+#: What a schema consists of: a test that adds, drops or renames anything is noticed.
 _SHAPE = """
-SELECT (SELECT count(*) FROM pg_class), (SELECT count(*) FROM pg_trigger),
-       (SELECT count(*) FROM pg_proc), (SELECT count(*) FROM pg_constraint),
-       (SELECT count(*) FROM pg_attribute WHERE NOT attisdropped)
+SELECT md5(string_agg(concat_ws(' ', relname, attname, atttypid), ',' ORDER BY relname, attnum)),
+       (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc),
+       (SELECT count(*) FROM pg_constraint)
+FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+WHERE relnamespace = 'public'::regnamespace AND attnum > 0
 """
 _END_SESSIONS = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = %s

@@ -53,12 +53,12 @@ class Rabbit:
     def delete(self, name: str) -> int:
         """Delete a queue, whoever listens; the number of messages that waited in it."""
         with self._channel() as channel:
-            return channel.queue_delete(name).method.message_count
+            return int(channel.queue_delete(name).method.message_count)
 
     def purge(self, name: str) -> int:
         """Delete what waits in a queue; the number of messages."""
         with self._channel() as channel:
-            return channel.queue_purge(name).method.message_count
+            return int(channel.queue_purge(name).method.message_count)
 
     def waiting(self, name: str) -> int:
         """How many messages wait in a queue; none where there is no queue."""

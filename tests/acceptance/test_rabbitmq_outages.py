@@ -56,6 +56,7 @@ def test_rabbitmq_absent(system: System, line: Line, seconds: float) -> None:
         line.mend()
     round.outlived()
     assert _counted_faults() == 0
+    assert [name for name, log in system.fleet.logs().items() if "Traceback" in log] == []
 
 
 @pytest.mark.long

@@ -295,6 +295,13 @@ def test_an_empty_variable_is_as_good_as_unset() -> None:
     assert Settings.from_env({**empty, **PLACES}) == Settings.from_env(PLACES)
 
 
+@pytest.mark.parametrize("ending", ["?nonsense=1", "?heartbeat=often", "?socket_timeout=-1"])
+def test_parameters_that_rabbitmqs_client_refuses_are_told(ending: str) -> None:
+    assert problems(AMQP_URL="amqp://127.0.0.1/%2F?heartbeat=30") == []
+    (problem,) = problems(AMQP_URL=f"amqp://127.0.0.1/%2F;amqp://127.0.0.1/%2F{ending}")
+    assert problem.startswith("AMQP_URL has parameters")
+
+
 def test_rabbitmq_without_its_client_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems(AMQP_URL="amqp://127.0.0.1/") == []
     monkeypatch.setitem(sys.modules, "pika", None)

@@ -26,6 +26,7 @@ from tests.acceptance.probed.verdict import check_calls, check_end
 from tests.eventually import eventually
 from tests.garbage import garbage
 from tests.rabbitmq import Rabbit
+from tests.world import POINTS
 
 QUEUE = TOPICS[0]
 DELAYED = dq_name(SYSTEM)
@@ -84,6 +85,8 @@ def test_a_job_is_pushed_to_its_worker(scene: Scene, rabbit: Rabbit) -> None:
     sent = scene.rows("SELECT dispatch_no FROM ai_job")
     assert sent == [sent[0]] * 3, "a hint was sent again"
     assert "pass_worked" not in worker.said
+    told = [body for _, body in POINTS if body in worker.said]
+    assert told == [], "a log tells no material, not even at debug"
 
 
 def test_garbage_is_rejected_once_and_nothing_waits_behind_it(scene: Scene, rabbit: Rabbit) -> None:

@@ -21,8 +21,10 @@ LEFT_OUT = {
     "begin": "edge 4 belongs to runtimes, which no process serves yet",
 }
 
+_RELAY = ("relay_claim", "relay_message", "relay_publish")
+
 #: A play drives one job to its end, past the death of the process that it gave these orders.
-Play = Callable[[Scene, Mapping[str, str | None]], UUID]
+Play = Callable[[Scene, Mapping[str, Any]], UUID]
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,12 @@ class Case:
         return f"{self.play.__name__}: {self.point}{later}"
 
     @property
-    def orders(self) -> dict[str, str | None]:
-        return {"dies_at": self.point, "since": self.since}
+    def orders(self) -> dict[str, Any]:
+        """What the dying process is told. A relay that dies has no time to take the job as well."""
+        relays = self.since is None and self.point.split(".")[0] in _RELAY
+        return {"dies_at": self.point, "since": self.since} | (
+            {"queues": ("system",)} if relays else {}
+        )
 
 
 @dataclass(frozen=True)
@@ -72,11 +78,10 @@ def _sides(name: str) -> tuple[str, str]:
 
 _ONCE = ["completed"]
 _AGAIN = ["unknown", "completed"]
-_COMPLETION = ("relay_claim", "relay_message", "relay_publish")
 
 _ROWS = (
     # A job on its way, from the first event to the last.
-    _Row(plays.run, ("relay_claim", "relay_message", "relay_publish", "claim"), _ONCE),
+    _Row(plays.run, (*_RELAY, "claim"), _ONCE),
     _Row(
         plays.run,
         ("call_started", "provider_call", "execute"),
@@ -89,7 +94,7 @@ _ROWS = (
         },
     ),
     _Row(plays.run, ("project", "relay_hint", "complete"), _ONCE),
-    _Row(plays.run, _COMPLETION, _ONCE, since="project.after_commit"),
+    _Row(plays.run, _RELAY, _ONCE, since="project.after_commit"),
     _Row(plays.run_slowly, ("heartbeat",), _AGAIN),
     _Row(plays.run_on_an_expired_snapshot, ("snapshot",), _ONCE),
     # Faults of the provider and of its answers.

@@ -34,6 +34,10 @@ class Child:
         return self._process.pid
 
     @property
+    def is_alive(self) -> bool:
+        return self._process.is_alive()
+
+    @property
     def said(self) -> str:
         """Its log so far."""
         return self.orders.log.read_text() if self.orders.log.exists() else ""

@@ -71,7 +71,12 @@ class Scene:
         return db.read(lambda: db.rows(sql, params))
 
     def half_a_day_passes(self) -> None:
-        """Leases, locks and hints grow old, as if nothing had run since."""
+        """Leases, locks and hints grow old, as if nothing had run since. What a dead process had
+        sent to the database is done before.
+        """
+        if not any(child.is_alive for child in self.children):
+            db.disconnect()
+            eventually(self._is_alone, 30)
         self.execute(_AGE)
 
     def hurry(self) -> None:
@@ -93,6 +98,14 @@ class Scene:
         for child in self.children:
             child.kill()
             print(f"--- {child.orders.log.name}\n{child.said}")
+
+    def _is_alone(self) -> bool:
+        with (
+            closing(psycopg2.connect(self.environ["DATABASE_URL"])) as connection,
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(_OTHERS)
+            return cursor.fetchall() == []
 
     def _orders(
         self, name: str, environ: Mapping[str, str] | None, orders: Mapping[str, Any]
@@ -168,6 +181,11 @@ UPDATE outbox_event SET locked_at = locked_at - interval '12 hours',
                         published_at = published_at - interval '12 hours';
 UPDATE maintenance_pass SET last_started_at = last_started_at - interval '12 hours'
 WHERE name IN ('reaper', 'sweep', 'outbox_release');
+"""
+
+_OTHERS = """
+SELECT pid FROM pg_stat_activity
+WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
 
 # An event never before its job, whenever a process commits between the two: its message would find

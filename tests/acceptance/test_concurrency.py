@@ -133,7 +133,7 @@ def _sampling(scene: Scene, role: str) -> Iterator[_Samples]:
                     [(held, connections)] = cursor.fetchall()
                     samples.seen.append((held, connections))
 
-    watcher = threading.Thread(target=look)
+    watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
     try:
         yield samples

@@ -136,7 +136,7 @@ def _monitored(url: str) -> Iterator[Counter[str]]:
         redis.Redis.from_url(url) as teller,
     ):
         teller.ping()
-        thread = threading.Thread(target=listen)
+        thread = threading.Thread(target=listen, daemon=True)
         thread.start()
         assert ready.wait(10)
         yield seen

@@ -215,7 +215,7 @@ def test_a_call_that_ends_within_the_time_of_the_stop_is_kept(
     feeder = scene.worker(queues=("system",))
     worker = scene.worker(queues=("ai-interactive",))  # its stop waits 30 s, the default
     eventually(lambda: scene.provider.calls, WAIT_SECONDS)
-    stop = threading.Thread(target=worker.stops)
+    stop = threading.Thread(target=worker.stops, daemon=True)
     stop.start()
     eventually(lambda: "Shutting down" in worker.said, WAIT_SECONDS)
     later = scene.world.create()

@@ -164,7 +164,7 @@ def test_a_waiting_consumer_is_woken_by_a_bell_of_another_process(
             lambda channel, _data: bells.heard(channel),
             connected.set,
         )
-        hearing = threading.Thread(target=listener.run)
+        hearing = threading.Thread(target=listener.run, daemon=True)
         hearing.start()
         assert connected.wait(WAIT_SECONDS)
         found: list[Any] = []
@@ -174,7 +174,7 @@ def test_a_waiting_consumer_is_woken_by_a_bell_of_another_process(
             while not found:
                 found.extend(filter(None, [next(consumer)]))
 
-        consuming = threading.Thread(target=consume)
+        consuming = threading.Thread(target=consume, daemon=True)
         consuming.start()
         eventually(lambda: bells.waits, WAIT_SECONDS)
         assert not found

@@ -164,7 +164,7 @@ def test_the_ticker_goes_on_whatever_happens_and_stops_when_asked(here: World) -
             raise ZeroDivisionError
 
     ticker = Ticker(Broken([], lambda: None), 0.01)
-    thread = threading.Thread(target=ticker.run)
+    thread = threading.Thread(target=ticker.run, daemon=True)
     with structlog.testing.capture_logs() as logs:
         thread.start()
         for _ in range(3):
@@ -182,7 +182,7 @@ def test_a_ticker_needs_no_broker(here: World, broker: WakingBroker) -> None:
     here.lapse(job_id)
     broker.client.close()
     ticker = Ticker(all_passes(here.engine, broker, lambda: None), 0.05)
-    thread = threading.Thread(target=ticker.run)
+    thread = threading.Thread(target=ticker.run, daemon=True)
     thread.start()
     try:
         eventually(lambda: here.job(job_id).lifecycle_status == "queued", WAIT_SECONDS)

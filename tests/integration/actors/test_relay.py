@@ -65,7 +65,7 @@ def _insert(event_type: str, payload: Any, job_id: UUID | None = None) -> None:
 @contextmanager
 def running(relay: Relay) -> Iterator[None]:
     """A relay in a thread of its own, until the end of the block."""
-    thread = threading.Thread(target=relay.run)
+    thread = threading.Thread(target=relay.run, daemon=True)
     thread.start()
     try:
         yield

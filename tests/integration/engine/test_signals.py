@@ -53,7 +53,7 @@ def listening(url: str) -> Iterator[_Ear]:
     with redis.Redis.from_url(url) as client:
         channels = [OUTBOX_CHANNEL, CANCEL_CHANNEL]
         listener = Listener(client, channels, ear.hears, ear.connected)
-        thread = threading.Thread(target=listener.run)
+        thread = threading.Thread(target=listener.run, daemon=True)
         thread.start()
         try:
             yield ear

@@ -164,7 +164,7 @@ def test_rows_written_at_once_by_others_are_neither_doubled_nor_lost(
         while not over.is_set():
             here.create()
 
-    writer = threading.Thread(target=write)
+    writer = threading.Thread(target=write, daemon=True)
     writer.start()
     try:
         walks = [me.pages("/jobs", limit="3") for _ in range(3)]

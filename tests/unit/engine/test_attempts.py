@@ -107,7 +107,7 @@ def test_a_wake_up_for_nobody_is_nothing(data: bytes) -> None:
 def test_draining_waits_for_what_ends_in_time() -> None:
     attempts = Attempts()
     attempt = _entered(attempts)
-    draining = threading.Thread(target=attempts.drain, args=(3600,))
+    draining = threading.Thread(target=attempts.drain, args=(3600,), daemon=True)
     draining.start()
     attempts.remove(attempt)
     draining.join(30)
@@ -129,7 +129,7 @@ def test_waiting_for_the_last_one() -> None:
     attempts.wait_until_idle(0)
     attempt = _entered(attempts)
     attempts.wait_until_idle(0)
-    waiting = threading.Thread(target=attempts.wait_until_idle, args=(3600,))
+    waiting = threading.Thread(target=attempts.wait_until_idle, args=(3600,), daemon=True)
     waiting.start()
     attempts.remove(attempt)
     waiting.join(30)

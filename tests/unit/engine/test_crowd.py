@@ -25,7 +25,7 @@ class _Guest:
                 self.inside.set()
                 assert self.leave.wait(WAIT_SECONDS)
 
-        self.thread = threading.Thread(target=stay)
+        self.thread = threading.Thread(target=stay, daemon=True)
         self.thread.start()
 
     def is_inside(self) -> bool:

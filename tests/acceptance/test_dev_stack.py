@@ -112,6 +112,7 @@ def test_after_a_crash_the_next_start_clears_up_and_keeps_the_data(stack: Stack)
     assert stack.left_running() == []
 
 
+@pytest.mark.long
 def test_a_start_under_its_own_env_file_uses_its_own_servers(stack: Stack) -> None:
     stack.start()
     env = stack.env
@@ -162,6 +163,7 @@ def test_bad_settings_are_told_in_a_line_each_before_anything_starts(stack: Stac
     assert stack.left_running() == []
 
 
+@pytest.mark.long
 def test_an_api_that_cannot_start_ends_the_attempt_with_its_reason(stack: Stack) -> None:
     refused = stack.begin(AIJOBS_DEFINITIONS_MODULES="no_such_module_of_anybody")
     _, complaint = refused.communicate(timeout=120)

@@ -41,10 +41,10 @@ def system(
         yield made
 
 
-_long = pytest.param(MINUTE_SECONDS, marks=pytest.mark.long)
+pytestmark = pytest.mark.long
 
 
-@pytest.mark.parametrize("seconds", [BRIEF_SECONDS, _long])
+@pytest.mark.parametrize("seconds", [BRIEF_SECONDS, MINUTE_SECONDS])
 def test_rabbitmq_absent(system: System, line: Line, seconds: float) -> None:
     round = Round(system)
     line.cut()
@@ -59,7 +59,6 @@ def test_rabbitmq_absent(system: System, line: Line, seconds: float) -> None:
     assert [name for name, log in system.fleet.logs().items() if "Traceback" in log] == []
 
 
-@pytest.mark.long
 def test_connections_closed_and_accepted_again_at_once(system: System, line: Line) -> None:
     round = Round(system)
     line.cut()
@@ -68,7 +67,6 @@ def test_connections_closed_and_accepted_again_at_once(system: System, line: Lin
     assert _counted_faults() == 0
 
 
-@pytest.mark.long
 def test_messages_purged(system: System, rabbit: Rabbit) -> None:
     round = Round(system)
     assert sum(rabbit.purge(name) for name in (*TOPICS, SYSTEM)) > 0

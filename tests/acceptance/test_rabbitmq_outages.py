@@ -21,6 +21,8 @@ from tests.eventually import eventually
 from tests.line import Line
 from tests.rabbitmq import Rabbit
 
+pytestmark = pytest.mark.long
+
 BRIEF_SECONDS = 5.0
 MINUTE_SECONDS = 60.0
 
@@ -39,9 +41,6 @@ def system(
     folder.mkdir()
     with installed(folder, run_records, AMQP_URL=rabbit.url_at(line.port)) as made:
         yield made
-
-
-pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("seconds", [BRIEF_SECONDS, MINUTE_SECONDS])

@@ -10,6 +10,9 @@ from aijobs.models.lifecycle.edge import job_from
 from aijobs.models.sql import load
 from aijobs.models.tables import AiJob
 
+#: How often a claim looks before it leaves a job that others keep locked to the sweep.
+LOOKS = 10
+
 #: What an executor can do: (job_type, newest definition_version).
 Known = Sequence[tuple[str, int]]
 
@@ -23,6 +26,10 @@ def claim(
     entered: Sequence[UUID] | None = None,
 ) -> AiJob | None:
     """Claim the best claimable job of the queue for `holder`; None when there is none.
+
+    A look that loses its candidate to another claim may find nothing although a job is left that
+    was committed after the look began. The permit for that job may have been spent on the lost
+    candidate, so a claim ends without a job only when a later look finds none left.
 
     With `entered`, the jobs whose attempts the holder knows of, a claim whose answer was lost with
     the connection is adopted instead of made again.
@@ -41,8 +48,12 @@ def claim(
             return unheard
         return db.row(load("claim"), params)
 
-    found = db.autocommit("claim", work)
-    return None if found is None else job_from(found)
+    for _ in range(LOOKS):
+        if found := db.autocommit("claim", work):
+            return job_from(found)
+        if db.read(lambda: db.row(load("claimable_left"), params)) is None:
+            break
+    return None
 
 
 def adopt(holder: str, entered: Sequence[UUID]) -> AiJob | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 
+import psycopg2
 import pytest
 
 from aijobs.models import database as db
@@ -386,3 +387,30 @@ def test_the_claim_of_a_lease_names_its_fence(here: World) -> None:
     job = here.create()
     lease = claimed(here)
     assert lease == Lease(job.id, 1, here.engine.holder)
+
+
+def test_a_claim_that_lost_its_candidate_looks_again(
+    here: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its permit may be the only one that is left for a job that came during its first look."""
+    job = here.create()
+    other = psycopg2.connect(here.engine.settings.database_url)
+    other.cursor().execute("SELECT 1 FROM ai_job WHERE id = %s FOR NO KEY UPDATE", (str(job.id),))
+    read = db.read
+
+    def read_when_free(*args: Any, **named: Any) -> Any:
+        other.rollback()
+        return read(*args, **named)
+
+    monkeypatch.setattr(db, "read", read_when_free)
+    assert _claim(here) == job.id
+    other.close()
+
+
+def test_a_claim_gives_up_on_a_job_that_stays_locked(here: World) -> None:
+    job = here.create()
+    other = psycopg2.connect(here.engine.settings.database_url)
+    other.cursor().execute("SELECT 1 FROM ai_job WHERE id = %s FOR NO KEY UPDATE", (str(job.id),))
+    assert _claim(here) is None
+    other.close()
+    assert _claim(here) == job.id

@@ -1,0 +1,6 @@
+-- Whether any claimable job of the queue is left, locked or not, as of now.
+SELECT true
+FROM ai_job job
+WHERE job.queue_name = %(queue_name)s
+  AND {{claimable}}
+LIMIT 1

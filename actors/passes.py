@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from aijobs.actors.circuits import Circuits
 from aijobs.actors.purge import purge
 from aijobs.actors.reaper import Reaper
 from aijobs.actors.sweep import Sweep
@@ -118,6 +119,7 @@ def all_passes(engine: Engine, broker: Transport, worked: Callable[[], None]) ->
     interval = settings.reaper_interval_seconds
     reaper = Reaper(engine)
     sweep = Sweep(engine, broker)
+    circuits = Circuits(engine)
 
     def release(_since: float | None) -> int:
         seconds = settings.outbox_lock_seconds
@@ -127,6 +129,7 @@ def all_passes(engine: Engine, broker: Transport, worked: Callable[[], None]) ->
         [
             Pass("reaper", interval, reaper.run_once),
             Pass("sweep", interval, sweep.run_once),
+            Pass("circuits", interval, circuits.run_once),
             Pass("outbox_release", interval, release),
             Pass("purge", PURGE_INTERVAL_SECONDS, lambda _since: purge()),
         ],

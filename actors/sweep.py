@@ -36,8 +36,8 @@ class Sweep:
         return done + self._reject_orphans()
 
     def _resend_hints(self) -> int:
-        known = self._engine.registry.known()
-        return outbox.resend_hints(known, age_seconds=self._age, limit=self._batch)
+        known, routes = self._engine.registry.known(), self._engine.circuit_routes()
+        return outbox.resend_hints(known, routes=routes, age_seconds=self._age, limit=self._batch)
 
     def _resend_ends(self) -> int:
         return outbox.resend_ends(age_seconds=self._age, limit=self._batch)

@@ -37,6 +37,15 @@ class Engine:
     crowd: Crowd = field(default_factory=Crowd)
     vault: Vault = field(default_factory=Vault)
 
+    def circuit_routes(self) -> dict[str, list[tuple[str, str]]]:
+        """Job type -> (provider, model) of its tier's routes: the circuits that it depends on."""
+        return {
+            definition.job_type: [
+                (route.provider, route.model) for route in self.routes(definition.tier)
+            ]
+            for definition in self.registry
+        }
+
     def routes(self, tier: str) -> tuple[Route, ...]:
         """Where requests of a tier go, in the order of preference."""
         return self.tiers.get(tier) or (self.route,)

@@ -4,6 +4,7 @@ JobFault                      a stage ended with an error of the job
 ├── ProviderFault             the provider's wire (gateway)
 ├── AnswerFault               the model's answer (reading and validation)
 └── SnapshotFault             the input cannot be built
+Deferred                      not an error of the job: a circuit or a budget makes it wait
 CallCut                       not an error of the job: cancel, lost lease, shutdown or deadline
 ended a call
 """
@@ -164,6 +165,15 @@ def _storable(text: str) -> str:
     """At most 4 KB, without what no database keeps: U+0000 and half of a surrogate pair."""
     kept = text.replace("\x00", "\ufffd").encode(errors="replace")
     return kept[:_INTERNAL_BYTES].decode(errors="ignore")
+
+
+class Deferred(Exception):
+    """The job must wait, through no fault of its own: `cause` is circuit or budget."""
+
+    def __init__(self, cause: str, seconds: float) -> None:
+        super().__init__(f"{cause}: {seconds:.0f} s")
+        self.cause = cause
+        self.seconds = seconds
 
 
 class ProviderFault(JobFault):

@@ -1,37 +1,30 @@
-"""One question and its answer, through the journal: committed before the call and after it."""
+"""One question and its answer: from the journal, or from the routes in their order."""
 
 from __future__ import annotations
 
-import datetime as dt
-import time
-from collections.abc import Iterable
+import random
 from dataclasses import dataclass, replace
-from typing import Any
 
 import structlog
-from uuid_utils.compat import uuid7
 
 from aijobs.engine.attempt import Attempt
-from aijobs.engine.chat import ChatRequest, Message, Reply, Route, TokenUsage
-from aijobs.engine.cut import CallCut
+from aijobs.engine.calls import Answered, Call, Failed, complete, make_call
+from aijobs.engine.chat import ChatRequest, Reply
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
-from aijobs.engine.errors import Effect, JobFault, ProviderFault
-from aijobs.engine.gateway import AnsweredFault
-from aijobs.engine.key_use import OwnKey, call_with_key, own_key_of
-from aijobs.engine.pricing import cost_micro_usd
+from aijobs.engine.errors import Deferred, Effect, JobFault
+from aijobs.engine.key_use import own_key_of
+from aijobs.engine.limits import circuit_rules
+from aijobs.models import circuit, ledger
 from aijobs.models import database as db
-from aijobs.models.errors import LeaseLost
-from aijobs.models.journal import (
-    CallOutcome,
-    NewCall,
-    answer_of,
-    finish_call,
-    finish_with_result,
-    refused_calls,
-    start_call,
-)
+from aijobs.models.circuit import Recorded
+from aijobs.models.errors import CircuitRefuses, LeaseLost, NoRoom
+from aijobs.models.journal import CallOutcome, answer_of, finish_with_result
 from aijobs.models.results import Validated
+
+_JITTER_SECONDS = 30.0
+_WAKE_BATCH = 200
+_WAKE_SPREAD_SECONDS = 5.0
 
 log = structlog.get_logger()
 
@@ -50,8 +43,8 @@ def ask(
 ) -> Exchange:
     """The journal's answer to this request, or a new call's.
 
-    Raises ProviderFault or CallCut with the call completed in the journal, LeaseLost before any
-    call.
+    Raises ProviderFault or CallCut with the call completed in the journal; Deferred when the job
+    must wait for a circuit or a budget; LeaseLost before any call.
     """
     if attempt.job.call_count > 0:  # an earlier attempt has asked something
         known = db.read(
@@ -59,166 +52,83 @@ def ask(
         )
         if known is not None:
             return Exchange(Reply.from_journal(known), None)
-    return _fall_over(engine, attempt, definition, request)
+    try:
+        if own := own_key_of(engine, attempt):
+            call = Call(definition, request, own.route, own)
+            return _answer(make_call(engine, attempt, call))
+        return _fall_over(engine, attempt, definition, request)
+    except NoRoom as refused:
+        log.info("budget_used_up", code=refused.code)
+        seconds = ledger.seconds_to_midnight(attempt.job.user_id, refused)
+        raise Deferred("budget", seconds + random.uniform(0.0, _JITTER_SECONDS)) from refused
 
 
-def close(attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:
+def close(engine: Engine, attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:
     """Complete the call of an answer that cannot be used: it is paid for and never asked again."""
     if exchange.call is not None:
         call_no, outcome = exchange.call
         told = replace(outcome, error_code=fault.code)
-        finish_call(attempt.lease, call_no, told, patient=attempt.may_insist)
+        _wake(engine, complete(engine, attempt, call_no, told))
 
 
 def keep(engine: Engine, attempt: Attempt, exchange: Exchange, validated: Validated) -> None:
     """Commit the validated answer with its call; a lost lease still completes the call's row."""
     try:
-        finish_with_result(
+        told = finish_with_result(
             attempt.lease,
             exchange.call,
             validated,
             lease_seconds=engine.settings.lease_seconds,
             patient=attempt.may_insist,
+            rules=circuit_rules(engine.settings),
         )
     except LeaseLost:
         if exchange.call is not None:
-            finish_call(attempt.lease, *exchange.call, patient=attempt.may_insist)
+            _wake(engine, complete(engine, attempt, *exchange.call))
         raise
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    definition: JobDefinition
-    request: ChatRequest
-    route: Route
-    own: OwnKey | None = None
+    _wake(engine, told)
 
 
 def _fall_over(
     engine: Engine, attempt: Attempt, definition: JobDefinition, request: ChatRequest
 ) -> Exchange:
-    """The tier's routes in their order: the next one where another try may help, within the
-    attempt's deadline; the last one's fault is the answer. A user's own key has one route."""
-    if own := own_key_of(engine, attempt):
-        return _call(engine, attempt, _Call(definition, request, own.route, own))
-    *earlier, last = engine.routes(definition.tier)
-    for route in earlier:
+    """The tier's routes in their order, those whose circuit lets it through: the next one where
+    another try may help, within the attempt's deadline; the last one's fault is the answer."""
+    failed: Failed | None = None
+    for route in engine.routes(definition.tier):
         try:
-            return _call(engine, attempt, _Call(definition, request, route))
-        except ProviderFault as fault:
-            if not fault.error.retryable and fault.error.effect is Effect.NONE:
-                raise
-            log.info("route_failed", provider=route.provider, error_code=fault.code)
-    return _call(engine, attempt, _Call(definition, request, last))
+            made = make_call(engine, attempt, Call(definition, request, route))
+        except CircuitRefuses as refused:
+            log.info("route_refused", detail=str(refused))
+            continue
+        if isinstance(made, Answered):
+            return _answer(made)
+        if not made.fault.error.retryable and made.fault.error.effect is Effect.NONE:
+            raise made.fault
+        log.info("route_failed", provider=route.provider, error_code=made.fault.code)
+        failed = made
+    if failed is None:
+        raise Deferred("circuit", 0.0)
+    if failed.circuit.state == "open":  # the platform's matter: the job uses nothing up
+        raise Deferred("circuit", 0.0) from failed.fault
+    if failed.fault.error.effect is Effect.CIRCUIT:  # of a circuit that has changed meanwhile
+        raise Deferred("circuit", random.uniform(1.0, _JITTER_SECONDS)) from failed.fault
+    raise failed.fault
 
 
-def _call(engine: Engine, attempt: Attempt, call: _Call) -> Exchange:
-    attempt.cut.check()
-    _check_calls(attempt, call.definition)
-    attempt.calls = call_no = start_call(
-        attempt.lease,
-        _new_call(call),
-        lease_seconds=engine.settings.lease_seconds,
-        patient=attempt.may_insist,
-    )
-    began = _Began()
-    try:
-        reply = call_with_key(engine, call.own or call.route, call.request, attempt.cut)
-    except (CallCut, ProviderFault) as end:
-        outcome = _ended(end, call.route, began)
-        finish_call(attempt.lease, call_no, outcome, patient=attempt.may_insist)
-        raise
-    return Exchange(reply, (call_no, _completed(reply, call.route, began)))
+def _answer(made: Answered | Failed) -> Exchange:
+    if isinstance(made, Failed):
+        raise made.fault
+    return Exchange(made.reply, (made.call_no, made.outcome))
 
 
-def _check_calls(attempt: Attempt, definition: JobDefinition) -> None:
-    """Raise the last call's fault when a job has asked too often. Calls that the account or the key
-    were refused do not count: they are the platform's matter, and the job waits for it."""
-    limit = 2 * (1 + definition.max_retries + definition.repair_rounds)
-    if attempt.calls < limit:
-        return
-    job_id = attempt.lease.job_id
-    refused, last = db.read(lambda: refused_calls(job_id), patient=attempt.may_insist)
-    if attempt.calls - refused >= limit:
-        detail = f"no usable answer in {attempt.calls - refused} calls"
-        raise JobFault(last or "OUTPUT_INVALID_JSON", detail).final()
-
-
-class _Began:
-    """When a call began: for its price by the wall clock, for its length by the monotonic one."""
-
-    def __init__(self) -> None:
-        self.at = dt.datetime.now(dt.UTC)
-        self._monotonic = time.monotonic()
-
-    def milliseconds(self) -> int:
-        return round((time.monotonic() - self._monotonic) * 1000)
-
-
-def _new_call(call: _Call) -> NewCall:
-    definition, request = call.definition, call.request
-    return NewCall(
-        id=uuid7(),
-        tier=definition.tier,
-        provider=call.route.provider,
-        model=call.route.model,
-        prompt_key=definition.prompt_key,
-        prompt_version=definition.prompt_version,
-        request_hash=request.request_hash,
-        input_bound=prompt_bound(request.messages),
-        output_bound=request.max_tokens,
-    )
-
-
-def prompt_bound(messages: Iterable[Message]) -> int:
-    """An upper bound of a prompt's tokens: its bytes, since no token is shorter than one."""
-    return sum(len(message.content.encode()) for message in messages)
-
-
-def _completed(reply: Reply, route: Route, began: _Began) -> CallOutcome:
-    return CallOutcome(
-        state="completed",
-        latency_ms=began.milliseconds(),
-        **_spent(reply.usage, (reply.response_model, route.model), began),
-        http_status=reply.http_status,
-        finish_reason=reply.finish_reason,
-        response_model=reply.response_model,
-        raw_response=reply.to_journal(),
-    )
-
-
-def _ended(end: CallCut | ProviderFault, route: Route, began: _Began) -> CallOutcome:
-    if isinstance(end, CallCut):
-        return CallOutcome(state="cut", latency_ms=began.milliseconds())
-    answered_by = end.response_model if isinstance(end, AnsweredFault) else None
-    models = (answered_by, route.model)
-    return CallOutcome(
-        state="failed",
-        latency_ms=began.milliseconds(),
-        http_status=end.http_status,
-        error_code=end.code,
-        **_spent(_counted(end), models, began),
-    )
-
-
-def _counted(fault: ProviderFault) -> TokenUsage | None:
-    """What a failed call used: as told, nothing where a status refused it, else nobody knows."""
-    if isinstance(fault, AnsweredFault):
-        return fault.usage
-    refused = fault.http_status is not None and fault.http_status >= 300
-    return TokenUsage(input=0, cached=0, output=0, reasoning=0) if refused else None
-
-
-def _spent(
-    usage: TokenUsage | None, models: tuple[str | None, ...], began: _Began
-) -> dict[str, Any]:
-    """The token and cost columns; none of them when the provider did not count."""
-    if usage is None:
-        return {}
-    return {
-        "input_tokens": usage.input,
-        "cached_tokens": usage.cached,
-        "output_tokens": usage.output,
-        "reasoning_tokens": usage.reasoning,
-        "cost_micro_usd": cost_micro_usd(usage, models, began.at),
-    }
+def _wake(engine: Engine, told: Recorded) -> None:
+    """A circuit that a call has closed lets those go on that have waited for it; whom this does not
+    reach, the circuits' periodic pass does."""
+    if told.changed and told.state == "closed":
+        circuit.wake(
+            engine.registry.known(),
+            engine.circuit_routes(),
+            limit=_WAKE_BATCH,
+            spread_seconds=_WAKE_SPREAD_SECONDS,
+        )

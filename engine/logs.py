@@ -32,7 +32,6 @@ def configure(settings: Settings) -> None:
         processors=[*shared, structlog.processors.format_exc_info, last],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
     )
     formatter = structlog.stdlib.ProcessorFormatter(foreign_pre_chain=shared, processor=last)
     handler = logging.StreamHandler(sys.stderr)

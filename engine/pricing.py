@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -63,6 +64,15 @@ def dearest_micro_usd(input_tokens: int, output_tokens: int) -> int:
     """An upper bound of a call's cost: the dearest model at its dearest hour, nothing cached."""
     usage = TokenUsage(input=input_tokens, cached=0, output=output_tokens, reasoning=None)
     return max(peak.of(usage) for peak, _ in _table().values())
+
+
+def bound_micro_usd(models: Iterable[str], input_tokens: int, output_tokens: int) -> int:
+    """The same for a call that goes to one of `models`; one without a price may be the dearest."""
+    usage = TokenUsage(input=input_tokens, cached=0, output=output_tokens, reasoning=None)
+    bounds = [prices[0].of(usage) if (prices := _table().get(model)) else None for model in models]
+    if not bounds or None in bounds:
+        return dearest_micro_usd(input_tokens, output_tokens)
+    return max(bound for bound in bounds if bound is not None)
 
 
 def is_peak(at: dt.datetime) -> bool:

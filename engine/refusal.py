@@ -14,10 +14,18 @@ class FieldFault:
 
 
 class Refused(Exception):
-    """A request is not granted; nothing was stored."""
+    """A request is not granted; nothing was stored. `retry_after`: seconds until it may be."""
 
-    def __init__(self, code: str, detail: str = "", *, errors: tuple[FieldFault, ...] = ()) -> None:
+    def __init__(
+        self,
+        code: str,
+        detail: str = "",
+        *,
+        errors: tuple[FieldFault, ...] = (),
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(f"{code}: {detail}" if detail else code)
         self.code = code
         self.detail = detail
         self.errors = errors
+        self.retry_after = retry_after

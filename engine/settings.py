@@ -174,6 +174,36 @@ class Settings(BaseModel):
         le=100_000,
         description="requests a minute of one user to the user API; 0 is no limit",
     )
+    max_daily_ai_jobs: int = Field(
+        default=20, ge=0, description="jobs a day of a user without limits of their own"
+    )
+    max_daily_token_budget: int = Field(
+        default=100_000, ge=0, description="tokens a day of such a user, for each kind of key"
+    )
+    monthly_token_quota: int | None = Field(
+        default=None, ge=0, description="tokens a month of such a user; unset is no limit"
+    )
+    max_active_jobs: int = Field(
+        default=5, ge=0, le=1_000_000, description="jobs under way at once of such a user"
+    )
+    platform_daily_tokens: int = Field(
+        default=10_000_000, ge=0, description="tokens a UTC day on the platform's key"
+    )
+    platform_daily_cost_usd: float = Field(
+        default=500.0, ge=0, le=1e9, description="USD a UTC day on the platform's key"
+    )
+    circuit_failures: int = Field(
+        default=10, ge=1, description="consecutive failures that open a route's circuit"
+    )
+    circuit_open_seconds: float = Field(
+        default=60.0, gt=0, le=86_400, description="how long it stays open before it is probed"
+    )
+    circuit_probes: int = Field(
+        default=2, ge=1, le=100, description="jobs at once that probe a half-open circuit"
+    )
+    circuit_by_itself: bool = Field(
+        default=True, description="probe by itself; false: an administrator opens it half"
+    )
     definitions_modules: tuple[str, ...] = Field(
         default=(), description="modules with an application's own job definitions, comma-separated"
     )

@@ -17,15 +17,17 @@ from uuid_utils.compat import uuid7
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import SnapshotFault
-from aijobs.engine.exchange import prompt_bound
+from aijobs.engine.limits import call_bound, platform_budget, prompt_bound, user_limits
 from aijobs.engine.prompting import render
 from aijobs.engine.redaction import REDACTION_VERSION
 from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.registry import UnknownJobType
 from aijobs.engine.request import JobRequest, body_hash, invalid, parse
 from aijobs.engine.snapshot import ANSWER_PARAMETER, PointsNotFound, Snapshot, Source, build
-from aijobs.models import credentials, jobs, learner
+from aijobs.models import circuit, credentials, jobs, learner, ledger, users
 from aijobs.models import database as db
+from aijobs.models.errors import NoRoom
+from aijobs.models.ledger import Bound, Gate
 from aijobs.models.lifecycle import NewJob, create, find_by_key
 from aijobs.models.tables import AiJob, UserModelCredential
 from aijobs.models.transitions import TERMINAL
@@ -118,6 +120,12 @@ def own_target(draft: Draft) -> None:
         draft.snapshot = _snapshot(draft)
 
 
+def ai_enabled(draft: Draft) -> None:
+    """6: the user has not switched AI off. Asked again under the user's lock."""
+    if not db.read(lambda: users.is_ai_enabled(draft.user_id)):
+        raise _ai_is_off()
+
+
 def choose_credential(draft: Draft) -> None:
     """7: the platform's key, or one of the user's own."""
     mode, definition = _mode(draft), _definition(draft)
@@ -129,26 +137,81 @@ def choose_credential(draft: Draft) -> None:
 
 
 def create_job(draft: Draft) -> None:
-    """11: one transaction: reservation, job, input, snapshot, outbox event."""
-    new = _new_job(draft)
+    """8 to 11: one transaction under the lock of the user's settings, so that of parallel requests
+    each sees what the others have taken: limits, circuit, reservation, job and its documents."""
+    new, bound = _new_job(draft), _bound(draft)
+    tries = 0
 
     def work() -> AiJob | None:
-        return create(new, actor=f"user:{draft.user_id}") or jobs.get(new.id)
+        nonlocal tries
+        tries += 1
+        if tries > 1 and (stored := jobs.get(new.id)):  # by a commit whose answer was lost
+            return stored
+        gate = ledger.pass_gate(draft.user_id, user_limits(draft.engine.settings))
+        under_active_limit(draft, gate)
+        paused = _circuit_refusal(draft)
+        made = create(new, actor=f"user:{draft.user_id}")
+        if made is not None:
+            within_limits(draft, new.id, bound, paused)
+        return made
 
-    draft.created = db.autocommit("create", work)
+    draft.created = db.transact("create", work)
     if draft.created is None and not _finds_job_of_key(draft):
         raise Refused("PLATFORM_UNAVAILABLE", "The job could not be stored. Send it again.")
 
 
-#: The contract's numbers and names. Step 1 is http's; 6 and 8 to 10 come with users and money.
+def under_active_limit(draft: Draft, gate: Gate) -> None:
+    """8: not too many jobs under way. One that waits for others is not under way yet."""
+    if not gate.ai_enabled:
+        raise _ai_is_off()
+    if gate.is_full and not _request(draft).after:
+        detail = f"{gate.max_active_jobs} jobs may be under way at once: wait for one to end."
+        raise Refused("TOO_MANY_JOBS", detail)
+
+
+def within_limits(draft: Draft, job_id: UUID, bound: Bound, paused: str | None) -> None:
+    """9 and 10: the user's limits, then the platform's circuit (`paused`: its refusal), then its
+    budgets. What has been inserted goes with the refusal."""
+    try:
+        ledger.reserve(job_id, bound, platform_budget(draft.engine.settings))
+    except NoRoom as full:
+        if paused is None or not full.code.startswith("PLATFORM_"):
+            raise Refused(full.code, _NO_ROOM[full.code]) from None
+    if paused is not None:
+        detail = "The AI service is out of order at present. Try again later."
+        seconds = draft.engine.settings.circuit_open_seconds
+        raise Refused(paused, detail, retry_after=seconds)
+
+
+#: The contract's numbers and names. Step 1 is http's; 8 to 10 are decided inside 11's transaction.
 STEPS: tuple[tuple[int, Callable[[Draft], None]], ...] = (
     (2, validate_body),
     (3, look_up_key),
     (4, know_job_type),
     (5, own_target),
+    (6, ai_enabled),
     (7, choose_credential),
     (11, create_job),
 )
+
+
+_NO_ROOM = {
+    "DAILY_JOB_LIMIT_EXCEEDED": "Your jobs of today are used up.",
+    "DAILY_TOKEN_BUDGET_EXCEEDED": "Your tokens of today do not suffice for this job.",
+    "QUOTA_EXCEEDED": "Your tokens of this month do not suffice for this job.",
+    "PLATFORM_TOKEN_BUDGET_EXCEEDED": "The platform's tokens of today are used up.",
+    "PLATFORM_COST_BUDGET_EXCEEDED": "The platform's budget of today is used up.",
+}
+
+
+def _ai_is_off() -> Refused:
+    return Refused("AI_ANALYSIS_DISABLED", "AI is switched off in your settings.")
+
+
+def _circuit_refusal(draft: Draft) -> str | None:
+    if _mode(draft) != "platform_key":
+        return None
+    return circuit.admission(draft.engine.circuit_routes(), _definition(draft).job_type)
 
 
 def _finds_job_of_key(draft: Draft) -> bool:
@@ -243,7 +306,6 @@ def _new_job(draft: Draft) -> NewJob:
         output_schema_version=definition.output_schema_version,
         max_retry_count=definition.max_retries,
         timeout_seconds=definition.timeout_seconds,
-        token_bound=_token_bound(draft),
         snapshot_hours=draft.engine.settings.snapshot_hours,
         redaction_version=REDACTION_VERSION,
         snapshot=None if snapshot is None else snapshot.content,
@@ -254,13 +316,15 @@ def _new_job(draft: Draft) -> NewJob:
     )
 
 
-def _token_bound(draft: Draft) -> int:
+def _bound(draft: Draft) -> Bound:
     """The bound of one call: prompt bytes + max output; without a snapshot its size budget."""
     definition = _definition(draft)
-    if draft.snapshot is None:
-        return draft.engine.settings.snapshot_bytes + definition.max_output_tokens
-    messages = render(definition, draft.snapshot.content, "0" * 16)
-    return prompt_bound(messages) + definition.max_output_tokens
+    prompt = draft.engine.settings.snapshot_bytes
+    if draft.snapshot is not None:
+        prompt = prompt_bound(render(definition, draft.snapshot.content, "0" * 16))
+    own = draft.credential is not None
+    routes = () if own else draft.engine.routes(definition.tier)
+    return call_bound(routes, prompt, definition.max_output_tokens)
 
 
 def _request(draft: Draft) -> JobRequest:

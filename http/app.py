@@ -18,6 +18,7 @@ from aijobs.http import (
     model_credentials,
     profiles,
     study_records,
+    user_settings,
 )
 from aijobs.http.jobs import Jobs
 from aijobs.http.knowledge_bases import KnowledgeBases, KnowledgePoints
@@ -40,10 +41,12 @@ def create_app(engine: Engine, client: redis.Redis) -> falcon.App[Any, Any]:
     handle_all(app)
     health.add_routes(app, client, settings.amqp_url)
     docs.add_routes(app, engine.registry)
-    jobs = Jobs(engine, Signals(client))  # one for both prefixes: it counts who waits
+    signals = Signals(client)
+    jobs = Jobs(engine, signals)  # one for both prefixes: it counts who waits
     for prefix in USER_PREFIXES:
         _add_user_routes(app, prefix, engine, jobs)
     model_credentials.add_routes(app, USER_PREFIXES, engine)
+    user_settings.add_routes(app, USER_PREFIXES, engine, signals)
     return app
 
 

@@ -112,12 +112,12 @@ class Jobs:
         return job
 
     def _view(self, req: falcon.Request, job: AiJob) -> dict[str, Any]:
-        known = self._engine.registry.known()
+        known, routes = self._engine.registry.known(), self._engine.circuit_routes()
 
         def look() -> tuple[list[Any], Any]:
             succeeded = job.lifecycle_status == "succeeded"
             artifacts = results.artifacts_of([job.id]).get(job.id, []) if succeeded else []
-            return artifacts, jobs.waiting_for(job, known)
+            return artifacts, jobs.waiting_for(job, known, routes)
 
         artifacts, waiting = db.read(look)
         language = "zh" if speaks_chinese(req) else "en"

@@ -7,6 +7,7 @@ stack or text of a provider.
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,23 @@ _CLASSES = (
     ProblemClass("INVALID_REQUEST", 400, "The request is not valid", "请求无效"),
     ProblemClass("INVALID_JOB_TYPE", 400, "The job type is not known", "任务类型不存在"),
     ProblemClass("INVALID_TARGET_TYPE", 400, "The target type does not fit", "目标类型不适用"),
+    ProblemClass("AI_ANALYSIS_DISABLED", 400, "AI is switched off", "AI 功能已关闭"),
+    ProblemClass("DAILY_JOB_LIMIT_EXCEEDED", 400, "Today's jobs are used up", "今日任务次数已用完"),
+    ProblemClass(
+        "DAILY_TOKEN_BUDGET_EXCEEDED", 400, "Today's tokens are used up", "今日令牌额度已用完"
+    ),
+    ProblemClass(
+        "PLATFORM_TOKEN_BUDGET_EXCEEDED",
+        400,
+        "The platform's tokens of today are used up",
+        "平台今日令牌额度已用完",
+    ),
+    ProblemClass(
+        "PLATFORM_COST_BUDGET_EXCEEDED",
+        400,
+        "The platform's budget of today is used up",
+        "平台今日预算已用完",
+    ),
     ProblemClass("CREDENTIAL_REQUIRED", 400, "A model credential is needed", "需要模型密钥"),
     ProblemClass("UNAUTHENTICATED", 401, "A valid token is needed", "需要有效的身份令牌"),
     ProblemClass("FORBIDDEN", 403, "Not allowed", "没有权限"),
@@ -62,8 +80,18 @@ _CLASSES = (
     ProblemClass(
         "UNSUPPORTED_MEDIA_TYPE", 415, "The content type is not supported", "不支持的内容类型"
     ),
+    ProblemClass("TOO_MANY_JOBS", 429, "Too many jobs are under way", "进行中的任务过多", True),
+    ProblemClass(
+        "QUOTA_EXCEEDED", 429, "The tokens of this month are used up", "本月令牌额度已用完", True
+    ),
     ProblemClass("RATE_LIMITED", 429, "Too many requests", "请求过于频繁", True),
     ProblemClass("INTERNAL_ERROR", 500, "Something went wrong on our side", "系统内部错误", True),
+    ProblemClass(
+        "PLATFORM_CIRCUIT_OPEN", 503, "The AI service is out of order", "AI 服务暂停中", True
+    ),
+    ProblemClass(
+        "PLATFORM_CIRCUIT_HALF_OPEN", 503, "The AI service is being tried", "AI 服务恢复中", True
+    ),
     ProblemClass(
         "PLATFORM_UNAVAILABLE", 503, "The platform is not available", "平台暂不可用", True
     ),
@@ -159,6 +187,8 @@ def _on_http_error(req: Any, resp: Any, error: falcon.HTTPError, params: Any) ->
 
 
 def _on_refused(req: Any, resp: Any, error: Refused, params: Any) -> None:
+    if error.retry_after is not None:
+        resp.set_header("Retry-After", str(math.ceil(error.retry_after)))
     write_problem(req, resp, error.code, error.detail, error.errors)
 
 

@@ -7,6 +7,8 @@ ModelError
 ├── LeaseLost                 the attempt no longer holds its job: stop, write nothing
 ├── IllegalTransition         a bug: no listed edge leads there
 ├── TargetGone                what a job writes about was deleted
+├── NoRoom                    a limit or budget has no room for it
+├── CircuitRefuses            the circuit of a route lets no call through
 └── DatabaseAway              no connection within the caller's patience
 """
 
@@ -57,6 +59,18 @@ class IllegalTransition(_JobState):
 
 class TargetGone(ModelError):
     """The knowledge base or point that a job is about was deleted."""
+
+
+class NoRoom(ModelError):
+    """A limit or budget has no room for a job or a call; `code` is the API's."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class CircuitRefuses(ModelError):
+    """The circuit of a route lets no call through, or no probe more."""
 
 
 class DatabaseAway(ModelError):

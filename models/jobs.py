@@ -13,7 +13,7 @@ from uuid import UUID
 
 from aijobs.models import database as db
 from aijobs.models.columns import one
-from aijobs.models.lifecycle.claiming import Known, claimable_params
+from aijobs.models.lifecycle.claiming import NO_ROUTES, Known, Routes, claimable_params
 from aijobs.models.paging import Place, newest_first
 from aijobs.models.sql import load
 from aijobs.models.tables import AiJob, Flashcard, JobTransition, KnowledgeBase, QuizQuestion
@@ -106,11 +106,11 @@ def history(job_id: UUID) -> list[JobTransition]:
     )
 
 
-def waiting_for(job: AiJob, known: Known) -> Waiting | None:
+def waiting_for(job: AiJob, known: Known, routes: Routes = NO_ROUTES) -> Waiting | None:
     """Why a queued or expired job is not running; None for any other."""
     if job.lifecycle_status == "expired":
         return Waiting("due_time", job.updated_at, "an attempt was lost; the next is being decided")
     if job.lifecycle_status != "queued":
         return None
-    row = db.row(load("waiting"), claimable_params(job.lane, known) | {"job_id": job.id})
+    row = db.row(load("waiting"), claimable_params(job.lane, known, routes) | {"job_id": job.id})
     return None if row is None else Waiting(row["reason"], row["since"], row["detail"])

@@ -12,14 +12,20 @@ from uuid import UUID
 
 from psycopg2.extras import Json
 
+from aijobs.models import circuit, ledger
 from aijobs.models import database as db
+from aijobs.models.circuit import CircuitRules, Recorded, recorded
 from aijobs.models.columns import columns_of
+from aijobs.models.ledger import Budget
 from aijobs.models.lifecycle import Lease
 from aijobs.models.lifecycle.edge import Patience
 from aijobs.models.lifecycle.holding import checkpoint_params, lost
 from aijobs.models.results import Validated
 from aijobs.models.sql import load
 from aijobs.models.tables import AiUsageLog
+
+_BUDGET = Budget()
+_RULES = CircuitRules()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +41,16 @@ class NewCall:
     request_hash: str
     input_bound: int
     output_bound: int
+    cost_bound: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """How a call ended. Unknown token counts are None: then the row keeps its bounds, estimated."""
+    """How a call ended. Unknown token counts are None: then the row keeps its bounds, estimated.
+
+    `verdict` is what the call says of its route: success, failure, fault or overrun
+    (migrations/0003_circuit.sql); None says nothing.
+    """
 
     state: str
     latency_ms: int
@@ -53,6 +64,10 @@ class CallOutcome:
     cost_micro_usd: int | None = None
     error_code: str | None = None
     raw_response: str | None = None
+    verdict: str | None = None
+
+
+_NO_CALL = CallOutcome(state="completed", latency_ms=0)
 
 
 def answer_of(job_id: UUID, request_hash: str) -> str | None:
@@ -78,8 +93,17 @@ def refused_calls(job_id: UUID) -> tuple[int, str | None]:
     return (0, None) if row is None else (int(row["refused"]), row["last"])
 
 
-def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Patience) -> int:
-    """Commit that a call begins, fenced; returns its call_no. Raises LeaseLost.
+def start_call(
+    lease: Lease,
+    call: NewCall,
+    *,
+    lease_seconds: float,
+    patient: Patience,
+    budget: Budget = _BUDGET,
+) -> int:
+    """Commit that a call begins, fenced and reserved; returns its call_no.
+
+    Raises LeaseLost, NoRoom and CircuitRefuses; then nothing was written.
 
     A row that a commit of unknown outcome left is found by its id, so that it stays one row a call.
     """
@@ -91,7 +115,7 @@ def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Pa
         calls=1,
         model=(call.provider, call.model),
     )
-    params |= columns_of(call) | {"call_uuid": call.id}
+    params |= columns_of(call) | budget.params() | {"call_uuid": call.id}
     tries = 0
 
     def work() -> int:
@@ -104,13 +128,25 @@ def start_call(lease: Lease, call: NewCall, *, lease_seconds: float, patient: Pa
             raise lost(lease)
         return int(found["call_count"])
 
-    return db.autocommit("call_started", work, patient=patient)
+    with ledger.refusals(), circuit.refusals():
+        return db.autocommit("call_started", work, patient=patient)
 
 
-def finish_call(lease: Lease, call_no: int, outcome: CallOutcome, *, patient: Patience) -> None:
-    """Complete an attempt's own row, lease or not: the one write that is not fenced."""
-    params = _finish_params(lease, call_no, outcome)
-    db.statement("call_finished", load("call_finish"), params, patient=patient)
+def finish_call(
+    lease: Lease,
+    call_no: int,
+    outcome: CallOutcome,
+    *,
+    patient: Patience,
+    rules: CircuitRules = _RULES,
+) -> Recorded:
+    """Complete an attempt's own row, lease or not: the one write that is not fenced.
+
+    Returns what became of the circuit of its route.
+    """
+    params = _finish_params(lease, call_no, outcome, rules)
+    found = db.statement("call_finished", load("call_finish"), params, patient=patient)
+    return recorded(found[0] if found else None)
 
 
 def finish_with_result(
@@ -120,13 +156,15 @@ def finish_with_result(
     *,
     lease_seconds: float,
     patient: Patience,
-) -> None:
+    rules: CircuitRules = _RULES,
+) -> Recorded:
     """EXECUTE's checkpoint: the validated result, fenced, with the call that brought it.
 
     `call` is (call_no, outcome), or None when an earlier attempt's answer is reused. Raises
     LeaseLost: then not even the call is written, and the caller completes it with `finish_call`.
     """
-    params = _finish_params(lease, *(call or (None, _NO_CALL)))
+    call_no, outcome = call or (None, _NO_CALL)
+    params = _finish_params(lease, call_no, outcome, rules)
     params |= checkpoint_params(
         lease,
         stage="EXECUTE",
@@ -138,14 +176,13 @@ def finish_with_result(
     found = db.statement("execute", load("execute_done"), params, patient=patient)
     if not found:
         raise lost(lease)
+    return recorded(found[0])
 
 
 def calls_of(job_id: UUID) -> list[AiUsageLog]:
     """All calls of a job, in order."""
     return list(AiUsageLog.select().where(AiUsageLog.job_id == job_id).order_by(AiUsageLog.call_no))
 
-
-_NO_CALL = CallOutcome(state="completed", latency_ms=0)
 
 # Fenced as well: whoever lost the lease with the answer must not call.
 _STARTED = """
@@ -154,8 +191,13 @@ WHERE usage.id = %(call_uuid)s AND job.attempt_no = %(attempt_no)s AND job.locke
 """
 
 
-def _finish_params(lease: Lease, call_no: int | None, outcome: CallOutcome) -> dict[str, Any]:
+def _finish_params(
+    lease: Lease, call_no: int | None, outcome: CallOutcome, rules: CircuitRules
+) -> dict[str, Any]:
     return columns_of(outcome) | {
+        "circuit_failures": rules.failures,
+        "circuit_open_seconds": rules.open_seconds,
+        "holder": lease.holder,
         "job_id": lease.job_id,
         "attempt_no": lease.attempt_no,
         "call_id": None if call_no is None else f"{lease.attempt_no}-{call_no}",

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from aijobs.models import database as db
-from aijobs.models.lifecycle.claiming import Known, claimable_params
+from aijobs.models.lifecycle.claiming import NO_ROUTES, Known, Routes, claimable_params
 from aijobs.models.sql import load
 from aijobs.models.transitions import ENQUEUE
 
@@ -74,9 +74,11 @@ def release_stale(lock_seconds: float) -> int:
     return len(db.rows(_RELEASE, {"seconds": lock_seconds}))
 
 
-def resend_hints(known: Known, *, age_seconds: float, limit: int) -> int:
+def resend_hints(
+    known: Known, *, age_seconds: float, limit: int, routes: Routes = NO_ROUTES
+) -> int:
     """Write enqueue events for claimable jobs whose hint was lost; the number written."""
-    params = claimable_params("engine", known) | {
+    params = claimable_params("engine", known, routes) | {
         "age_seconds": age_seconds,
         "limit": limit,
         "event": ENQUEUE,

@@ -36,6 +36,9 @@ COMMITS = (
     "pass",
     "pass_failed",
     "learner",
+    "settings",
+    "circuit",
+    "circuit_wake",
     "credential",
     "purge",
 )

@@ -7,6 +7,7 @@ environment that processes inherit.
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -24,6 +25,9 @@ from tests.databases import Databases
 from tests.rabbitmq import Rabbit, own_rabbit
 from tests.servers import FAST, OwnPostgres, OwnValkey, records_of, run_folder
 from tests.world import World, settings_for, world
+
+# A run that a shell put into the background is born deaf to Ctrl-C, and so would be all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _AMQP_URL = os.environ.pop("AMQP_URL", None)
 

@@ -17,7 +17,7 @@ from aijobs.engine import stages
 from aijobs.engine.attempt import Attempt
 from aijobs.engine.chat import Provider, Route
 from aijobs.engine.engine import Engine, build_engine
-from aijobs.engine.settings import Settings
+from aijobs.engine.settings import Settings, variable
 from aijobs.engine.stages import Next, Outcome, settle
 from aijobs.engine.submit import submit
 from aijobs.models import database as db
@@ -46,6 +46,16 @@ POINTS = (
     ("Lysosome", "The lysosome is the bag in which a cell digests its waste. It is acid inside."),
 )
 
+#: Limits that are in nobody's way, as settings.
+ROOM = {
+    "user_requests_per_minute": 6000,
+    "max_daily_ai_jobs": 1_000_000,
+    "max_daily_token_budget": 10**12,
+    "max_active_jobs": 1_000_000,
+    "platform_daily_tokens": 10**12,
+}
+#: The same as environment variables.
+ROOM_VARIABLES = {variable(name): str(value) for name, value in ROOM.items()}
 #: What seals users' own keys in tests.
 MASTER_KEYS = "test-1:dGVzdCBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyAwMDE="
 
@@ -127,8 +137,8 @@ class World:
 
 
 def settings_for(database_url: str, redis_url: str, **more: Any) -> Settings:
-    """Settings of a test, whose one user may ask as much as many users do."""
-    given = {"user_requests_per_minute": 6000, "master_keys": MASTER_KEYS, **more}
+    """Settings of a test whose one user may ask as much as many users do."""
+    given = ROOM | {"master_keys": MASTER_KEYS, **more}
     return Settings(database_url=database_url, redis_url=redis_url, **given)
 
 

@@ -39,10 +39,10 @@ def execute(engine: Engine, attempt: Attempt, resolved: Resolved) -> Validated:
         try:
             answer = read_answer(resolved.definition, exchange.reply, resolved.params)
         except JobFault as fault:
-            close(attempt, exchange, fault)
+            close(engine, attempt, exchange, fault)
             request, repairs = _follow_up(attempt, resolved, (request, repairs), exchange, fault)
         except Exception:  # a bug of ours: the answer is paid for and kept all the same
-            close(attempt, exchange, JobFault("INTERNAL_ERROR"))
+            close(engine, attempt, exchange, JobFault("INTERNAL_ERROR"))
             raise
         else:
             validated = Validated(

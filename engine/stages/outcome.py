@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from aijobs.engine.bugs import frames_of
 from aijobs.engine.cut import CallCut, CutReason
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
-from aijobs.engine.errors import Effect, JobFault
+from aijobs.engine.errors import Deferred, Effect, JobFault
 from aijobs.engine.key_use import CallCrashed
 from aijobs.engine.registry import UnknownJobType
 from aijobs.engine.vault import VaultClosed
@@ -30,7 +29,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 SHUTDOWNS_FREE_OF_CHARGE = 5
-_ACCOUNT_PAUSE_SECONDS = 60.0
 _VERSION_PAUSE_SECONDS = 30.0
 _EQUIPMENT_PAUSE_SECONDS = 30.0
 
@@ -69,11 +67,21 @@ class Unequipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Waits:
+    """A circuit or a budget makes the job wait (`cause`), for some seconds at least."""
+
+    cause: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Lost:
     """The lease is lost: nothing was written, and nothing more may be."""
 
 
-Outcome = Next[T] | Fault | Cut | Unknown | Unequipped | Lost
+#: What ends an attempt early.
+End = Fault | Cut | Unknown | Unequipped | Waits | Lost
+Outcome = Next[T] | End
 
 
 def stage(
@@ -90,6 +98,8 @@ def stage(
             return Lost()
         except JobFault as fault:
             return Fault(fault)
+        except Deferred as deferred:
+            return Waits(deferred.cause, deferred.seconds)
         except TargetGone as gone:
             return Fault(JobFault("INVALID_SNAPSHOT", str(gone)))
         except UnknownJobType:
@@ -106,9 +116,7 @@ def stage(
     return run
 
 
-def settle(
-    engine: Engine, attempt: Attempt, outcome: Fault | Cut | Unknown | Unequipped | Lost
-) -> None:
+def settle(engine: Engine, attempt: Attempt, outcome: End) -> None:
     """Take the edge that the outcome asks for. A lost lease takes none."""
     try:
         match outcome:
@@ -124,6 +132,9 @@ def settle(
                 _hand_back(attempt, "version", _VERSION_PAUSE_SECONDS)
             case Unequipped():
                 _hand_back(attempt, "infrastructure", _EQUIPMENT_PAUSE_SECONDS)
+            case Waits(cause, seconds):
+                log.info("attempt_waits", cause=cause, seconds=round(seconds))
+                _hand_back(attempt, cause, seconds)
             case Fault(fault):
                 _fault(engine, attempt, fault)
     except (LeaseLost, DatabaseAway) as error:
@@ -147,8 +158,6 @@ def _fault(engine: Engine, attempt: Attempt, fault: JobFault) -> None:
     log.info("attempt_failed", error_code=fault.code, detail=fault.detail)
     if fault.is_final:
         _fail_unless_cancelled(attempt, fault)
-    elif fault.error.effect is Effect.CIRCUIT and attempt.job.credential_mode == "platform_key":
-        _hand_back(attempt, "circuit", _ACCOUNT_PAUSE_SECONDS * random.uniform(1.0, 1.5))
     elif _may_retry(definition, fault):
         _retry(attempt, definition, fault)
     else:

@@ -26,6 +26,7 @@ def prepare(engine: Engine, queue_name: str) -> Attempt | None:
         job = job or claim(
             queue_name,
             known=engine.registry.known(),
+            routes=engine.circuit_routes(),
             holder=engine.holder,
             lease_seconds=engine.settings.lease_seconds,
             entered=entered,

@@ -33,8 +33,12 @@ _SERVER_SECONDS = 60.0
 _READY_SECONDS = 90.0
 _FATAL_DEATHS = 4
 _LOG_LINES = 8
-#: Its one user plays all of them: demos, tests and scripts ask at once.
-_ROOM = {"AIJOBS_USER_REQUESTS_PER_MINUTE": "6000"}
+#: Its few users play all of them: demos, tests and scripts ask at once.
+_ROOM = {"AIJOBS_USER_REQUESTS_PER_MINUTE": "6000", "AIJOBS_PLATFORM_DAILY_TOKENS": str(10**12)}
+_PREPARATIONS = {
+    "migrate": ("aijobs.http.cli", "migrate"),
+    "seed": ("aijobs.http.embedded.seed",),
+}
 _POSTGRES_OPTIONS = {"statement_timeout": "30s", "idle_in_transaction_session_timeout": "60s"}
 
 
@@ -90,7 +94,7 @@ class _Stack:
     def _bring_up(self, supervisor: Supervisor, listener: socket.socket) -> None:
         settings = self._prepare()
         self._start_servers(supervisor)
-        self._migrate(supervisor)
+        self._prepare_database(supervisor)
         for command in programs(self._directory, self._env, settings, listener):
             supervisor.start(command, tier=_PROGRAMS)
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
@@ -120,15 +124,17 @@ class _Stack:
         for server in servers:
             self._await(supervisor, server.name, server.is_ready, _SERVER_SECONDS)
 
-    def _migrate(self, supervisor: Supervisor) -> None:
-        command = Command(
-            name="migrate",
-            argv=(sys.executable, "-m", "aijobs.http.cli", "migrate"),
-            log=self._directory.log("migrate"),
-            env=self._env,
-        )
-        if supervisor.finish(command, tier=_PROGRAMS) != 0:
-            raise StartFailed(f"the migrations failed:\n{_tail(command.log)}")
+    def _prepare_database(self, supervisor: Supervisor) -> None:
+        """The newest schema, and the users that it comes with."""
+        for name, words in _PREPARATIONS.items():
+            command = Command(
+                name=name,
+                argv=(sys.executable, "-m", *words),
+                log=self._directory.log(name),
+                env=self._env,
+            )
+            if supervisor.finish(command, tier=_PROGRAMS) != 0:
+                raise StartFailed(f"{name} failed:\n{_tail(command.log)}")
 
     def _await(
         self, supervisor: Supervisor, name: str, is_ready: Callable[[], bool], seconds: float

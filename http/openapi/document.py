@@ -21,11 +21,12 @@ from aijobs.http.openapi.result_operations import RESULTS
 from aijobs.http.openapi.schemas import schemas_of
 from aijobs.http.openapi.service_operations import SERVICE
 from aijobs.http.openapi.service_shapes import Problem
+from aijobs.http.openapi.user_operations import USER
 from aijobs.http.openapi.wording import word
 from aijobs.http.problems import PROBLEMS
 from aijobs.http.version import current_version
 
-GROUPS = (JOBS, RESULTS, KNOWLEDGE_BASES, MATERIALS, LEARNER, CREDENTIALS, SERVICE)
+GROUPS = (JOBS, RESULTS, KNOWLEDGE_BASES, MATERIALS, LEARNER, CREDENTIALS, USER, SERVICE)
 
 
 def openapi_document(definitions: Iterable[JobDefinition]) -> dict[str, Any]:

@@ -67,6 +67,10 @@ REQUESTS: dict[str, dict[str, Told]] = {
     },
     "NewCredential": _CREDENTIAL,
     "ChangedCredential": _CREDENTIAL,
+    "SettingsBody": {
+        "aiEnabled": Told("Off cancels all your jobs and refuses new ones.", True),
+        "timeZone": Told("An IANA name; acts from your next midnight.", "Asia/Shanghai"),
+    },
     "ProfileBody": {
         "goals": Told("What you want to reach.", "Pass the exam in June"),
         "level": Told("Where you stand.", "first year"),

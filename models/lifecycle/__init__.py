@@ -1,6 +1,6 @@
 """The transitions of a job, one function per edge; nothing else writes `lifecycle_status`."""
 
-from aijobs.models.lifecycle.cancelling import cancel, request_cancel
+from aijobs.models.lifecycle.cancelling import cancel, cancel_all_of, request_cancel
 from aijobs.models.lifecycle.claiming import adopt, claim
 from aijobs.models.lifecycle.creating import NewJob, create, find_by_key
 from aijobs.models.lifecycle.holding import (
@@ -31,6 +31,7 @@ __all__ = [
     "adopt",
     "begin",
     "cancel",
+    "cancel_all_of",
     "checkpoint",
     "claim",
     "confirm_cancel",

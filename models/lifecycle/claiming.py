@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from uuid import UUID
+
+from psycopg2.extras import Json
 
 from aijobs.models import database as db
 from aijobs.models.lifecycle.edge import job_from
@@ -16,6 +18,10 @@ LOOKS = 10
 #: What an executor can do: (job_type, newest definition_version).
 Known = Sequence[tuple[str, int]]
 
+#: Where jobs on the platform's key go: job type -> (provider, model) in the order of preference.
+Routes = Mapping[str, Sequence[tuple[str, str]]]
+NO_ROUTES: Routes = {}
+
 
 def claim(
     queue_name: str,
@@ -23,6 +29,7 @@ def claim(
     known: Known,
     holder: str,
     lease_seconds: float,
+    routes: Routes = NO_ROUTES,
     entered: Sequence[UUID] | None = None,
 ) -> AiJob | None:
     """Claim the best claimable job of the queue for `holder`; None when there is none.
@@ -34,7 +41,7 @@ def claim(
     With `entered`, the jobs whose attempts the holder knows of, a claim whose answer was lost with
     the connection is adopted instead of made again.
     """
-    params = claimable_params("engine", known) | {
+    params = claimable_params("engine", known, routes) | {
         "queue_name": queue_name,
         "holder": holder,
         "lease_seconds": lease_seconds,
@@ -74,10 +81,17 @@ def _unheard(holder: str, entered: Sequence[UUID]) -> db.Row | None:
     )
 
 
-def claimable_params(lane: str, known: Known) -> dict[str, object]:
-    """The parameters of sql/claimable.sql."""
+def claimable_params(lane: str, known: Known, routes: Routes = NO_ROUTES) -> dict[str, object]:
+    """The parameters of sql/claimable.sql. A type without routes waits while any circuit is not
+    closed."""
     return {
         "lane": lane,
+        "routes": routes_param(routes),
         "types": [job_type for job_type, _ in known],
         "versions": [version for _, version in known],
     }
+
+
+def routes_param(routes: Routes) -> Json:
+    """The parameter `routes` of the circuit's functions."""
+    return Json({job_type: list(pairs) for job_type, pairs in routes.items()})

@@ -37,7 +37,6 @@ class NewJob:
     output_schema_version: str
     max_retry_count: int
     timeout_seconds: int
-    token_bound: int
     snapshot_hours: float
     redaction_version: str
     snapshot: dict[str, Any] | None
@@ -46,7 +45,6 @@ class NewJob:
     idempotency_key: str | None = None
     retried_from_job_id: UUID | None = None
     after: tuple[UUID, ...] = field(default=())
-    time_zone: str = "UTC"
     credential_id: UUID | None = None
     credential_version: int | None = None
 

@@ -48,6 +48,205 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.circuit_admission(routes jsonb, the_type text) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    refusal text := 'PLATFORM_CIRCUIT_OPEN';
+    route jsonb;
+    circuit platform_circuit;
+    waiting bigint;
+BEGIN
+    IF NOT EXISTS (SELECT FROM platform_circuit c WHERE c.state <> 'closed') THEN
+        RETURN NULL;
+    END IF;
+    FOR route IN SELECT value FROM jsonb_array_elements(routes -> the_type) LOOP
+        SELECT * INTO circuit FROM platform_circuit c
+        WHERE c.provider = route ->> 0 AND c.model = route ->> 1 AND c.state <> 'closed'
+        FOR UPDATE;
+        IF NOT FOUND OR circuit.state = 'closed' THEN
+            RETURN NULL;
+        END IF;
+        IF circuit.state = 'half_open' THEN
+            SELECT count(*) INTO waiting FROM (
+                SELECT FROM ai_job job
+                WHERE job.lifecycle_status NOT IN ('cancelled', 'failed', 'succeeded')
+                  AND job.credential_mode = 'platform_key'
+                  AND routes -> job.job_type @> jsonb_build_array(route)
+                LIMIT circuit.probes) could_probe;
+            IF waiting < circuit.probes THEN
+                RETURN NULL;
+            END IF;
+            refusal := 'PLATFORM_CIRCUIT_HALF_OPEN';
+        END IF;
+    END LOOP;
+    RETURN refusal;
+END $$;
+
+CREATE TABLE public.platform_circuit (
+    provider text NOT NULL,
+    model text NOT NULL,
+    state text DEFAULT 'closed'::text NOT NULL,
+    epoch integer DEFAULT 0 NOT NULL,
+    consecutive_failures integer DEFAULT 0 NOT NULL,
+    cause text,
+    probes integer DEFAULT 0 NOT NULL,
+    opened_at timestamp with time zone,
+    half_open_at timestamp with time zone,
+    next_probe_at timestamp with time zone,
+    changed_at timestamp with time zone DEFAULT now() NOT NULL,
+    changed_by text DEFAULT 'engine'::text NOT NULL,
+    CONSTRAINT platform_circuit_state_known CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'half_open'::text])))
+);
+
+CREATE FUNCTION public.circuit_change(now_is public.platform_circuit, to_state text, why text, who text, open_seconds double precision, most_probes integer) RETURNS public.platform_circuit
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    then_is platform_circuit;
+BEGIN
+    UPDATE platform_circuit
+    SET state = to_state, epoch = epoch + 1, cause = why, changed_at = now(), changed_by = who,
+        consecutive_failures = CASE to_state WHEN 'closed' THEN 0 ELSE consecutive_failures END,
+        probes = CASE to_state WHEN 'half_open' THEN most_probes ELSE 0 END,
+        opened_at = CASE to_state WHEN 'open' THEN now() WHEN 'closed' THEN NULL ELSE opened_at END,
+        half_open_at = CASE to_state WHEN 'half_open' THEN now() END,
+        next_probe_at = CASE to_state
+            WHEN 'open' THEN now() + open_seconds * interval '1 second' END
+    WHERE provider = now_is.provider AND model = now_is.model
+    RETURNING * INTO STRICT then_is;
+    INSERT INTO admin_audit (who, what, target, before, after)
+    VALUES (who, 'circuit.' || to_state, now_is.provider || '/' || now_is.model,
+            jsonb_build_object('state', now_is.state, 'epoch', now_is.epoch, 'cause', now_is.cause,
+                               'consecutiveFailures', now_is.consecutive_failures),
+            jsonb_build_object('state', then_is.state, 'epoch', then_is.epoch, 'cause', then_is.cause));
+    RETURN then_is;
+END $$;
+
+CREATE FUNCTION public.circuit_pass(mode text, the_provider text, the_model text, ticket integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    circuit platform_circuit;
+BEGIN
+    IF mode <> 'platform_key' THEN
+        RETURN NULL;
+    END IF;
+    SELECT * INTO circuit FROM platform_circuit c WHERE c.provider = the_provider AND c.model = the_model;
+    IF NOT FOUND THEN
+        RETURN 0;
+    END IF;
+    IF circuit.state = 'closed' OR (circuit.state = 'half_open' AND ticket = circuit.epoch) THEN
+        RETURN circuit.epoch;
+    END IF;
+    RAISE EXCEPTION 'circuit % of %/%', circuit.state, the_provider, the_model USING ERRCODE = 'AJ002';
+END $$;
+
+CREATE FUNCTION public.circuit_probe_due(who text, most_probes integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    circuit platform_circuit;
+    turned integer := 0;
+BEGIN
+    FOR circuit IN SELECT * FROM platform_circuit c
+                   WHERE c.state = 'open' AND c.next_probe_at <= now() FOR UPDATE SKIP LOCKED LOOP
+        PERFORM circuit_change(circuit, 'half_open', circuit.cause, who, 0,
+            CASE WHEN circuit.cause IN ('PROVIDER_ACCOUNT', 'CREDENTIAL_INVALID') THEN 1
+                 ELSE most_probes END);
+        turned := turned + 1;
+    END LOOP;
+    RETURN turned;
+END $$;
+
+CREATE FUNCTION public.circuit_probing(circuit public.platform_circuit) RETURNS bigint
+    LANGUAGE sql
+    AS $$
+    SELECT count(*) FROM ai_job
+    WHERE lifecycle_status IN ('locked', 'running') AND lock_until > now()
+      AND credential_mode = 'platform_key' AND circuit_epoch = circuit.epoch
+      AND model_provider = circuit.provider AND model_name = circuit.model
+$$;
+
+CREATE FUNCTION public.circuit_record(the_provider text, the_model text, the_epoch integer, outcome text, why text, who text, failures_to_open integer, open_seconds double precision, OUT state text, OUT changed boolean) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    circuit platform_circuit;
+BEGIN
+    changed := false;
+    SELECT * INTO circuit FROM platform_circuit c WHERE c.provider = the_provider AND c.model = the_model;
+    state := coalesce(circuit.state, 'closed');
+    IF outcome IS NULL OR (outcome IN ('success', 'overrun') AND state = 'closed'
+                           AND coalesce(circuit.consecutive_failures, 0) = 0) THEN
+        RETURN;
+    END IF;
+    INSERT INTO platform_circuit (provider, model) VALUES (the_provider, the_model)
+    ON CONFLICT DO NOTHING;
+    SELECT * INTO STRICT circuit FROM platform_circuit c
+    WHERE c.provider = the_provider AND c.model = the_model FOR UPDATE;
+    state := circuit.state;
+    IF circuit.epoch <> the_epoch OR circuit.state = 'open' THEN
+        RETURN;
+    END IF;
+    IF circuit.state = 'half_open' THEN
+        IF outcome = 'success' THEN
+            circuit := circuit_change(circuit, 'closed', NULL, who, open_seconds, 0);
+        ELSE
+            circuit := circuit_change(circuit, 'open', coalesce(why, outcome), who, open_seconds, 0);
+        END IF;
+        changed := true;
+    ELSIF outcome = 'fault' OR (outcome = 'failure'
+                                AND circuit.consecutive_failures + 1 >= failures_to_open) THEN
+        UPDATE platform_circuit c SET consecutive_failures = c.consecutive_failures + 1
+        WHERE c.provider = the_provider AND c.model = the_model;
+        circuit := circuit_change(circuit, 'open', coalesce(why, outcome), who, open_seconds, 0);
+        changed := true;
+    ELSIF outcome = 'failure' THEN
+        UPDATE platform_circuit c SET consecutive_failures = c.consecutive_failures + 1, cause = why
+        WHERE c.provider = the_provider AND c.model = the_model;
+    ELSE
+        UPDATE platform_circuit c SET consecutive_failures = 0, cause = NULL
+        WHERE c.provider = the_provider AND c.model = the_model;
+    END IF;
+    state := circuit.state;
+END $$;
+
+CREATE FUNCTION public.circuit_ticket(routes jsonb, the_type text, mode text, holding boolean, OUT admitted boolean, OUT provider text, OUT model text, OUT epoch integer) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    route jsonb;
+    circuit platform_circuit;
+BEGIN
+    admitted := true;
+    IF mode <> 'platform_key'
+       OR NOT EXISTS (SELECT FROM platform_circuit c WHERE c.state <> 'closed') THEN
+        RETURN;
+    END IF;
+    FOR route IN SELECT value FROM jsonb_array_elements(routes -> the_type) LOOP
+        SELECT * INTO circuit FROM platform_circuit c
+        WHERE c.provider = route ->> 0 AND c.model = route ->> 1;
+        IF NOT FOUND OR circuit.state = 'closed' THEN
+            RETURN;
+        END IF;
+        IF circuit.state = 'half_open' AND holding THEN
+            SELECT * INTO circuit FROM platform_circuit c
+            WHERE c.provider = route ->> 0 AND c.model = route ->> 1 FOR UPDATE;
+            IF circuit.state = 'closed' THEN
+                RETURN;
+            END IF;
+        END IF;
+        IF circuit.state = 'half_open' AND circuit_probing(circuit) < circuit.probes THEN
+            provider := circuit.provider;
+            model := circuit.model;
+            epoch := circuit.epoch;
+            RETURN;
+        END IF;
+    END LOOP;
+    admitted := false;
+END $$;
+
 CREATE FUNCTION public.job_transition_guard() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -55,6 +254,327 @@ BEGIN
     RAISE EXCEPTION 'job_transition is append-only'
         USING ERRCODE = 'check_violation', CONSTRAINT = 'job_transition_append_only';
 END $$;
+
+CREATE FUNCTION public.ledger_bill() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    home ai_job_reservation;
+    spent record;
+    d_tokens bigint;
+    d_cost bigint;
+BEGIN
+    SELECT * INTO home FROM ai_job_reservation WHERE job_id = NEW.job_id FOR NO KEY UPDATE;
+    IF NOT FOUND OR NEW.user_date IS NULL THEN
+        RETURN NULL;
+    END IF;
+    IF (NEW.user_date, NEW.month, NEW.platform_date)
+            = (home.user_date, home.month, home.platform_date) THEN
+        IF home.settled_at IS NULL THEN
+            RETURN NULL;  -- the settlement will count it
+        END IF;
+        SELECT * INTO spent FROM ledger_spent(home);
+        UPDATE ai_job_reservation SET tokens_booked = spent.tokens, cost_booked = spent.cost
+        WHERE job_id = home.job_id;
+        PERFORM ledger_book(home, 0,
+            0, spent.tokens - home.tokens_booked,
+            greatest(0, spent.tokens - home.tokens) - greatest(0, home.tokens_booked - home.tokens),
+            0, spent.cost - home.cost_booked,
+            greatest(0, spent.cost - home.cost_micro_usd)
+            - greatest(0, home.cost_booked - home.cost_micro_usd));
+        RETURN NULL;
+    END IF;
+    d_tokens := coalesce(NEW.input_tokens, 0) + coalesce(NEW.output_tokens, 0);
+    d_cost := coalesce(NEW.cost_micro_usd, 0);
+    IF TG_OP = 'UPDATE' THEN
+        d_tokens := d_tokens - coalesce(OLD.input_tokens, 0) - coalesce(OLD.output_tokens, 0);
+        d_cost := d_cost - coalesce(OLD.cost_micro_usd, 0);
+    END IF;
+    home.user_date := NEW.user_date;
+    home.month := NEW.month;
+    home.platform_date := NEW.platform_date;
+    PERFORM ledger_book(home, 0, 0, d_tokens, greatest(0, d_tokens), 0, d_cost, greatest(0, d_cost));
+    RETURN NULL;
+END $$;
+
+CREATE TABLE public.ai_job_reservation (
+    job_id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    user_date date NOT NULL,
+    month date NOT NULL,
+    platform_date date NOT NULL,
+    credential_mode text NOT NULL,
+    jobs integer DEFAULT 0 NOT NULL,
+    tokens bigint DEFAULT 0 NOT NULL,
+    cost_micro_usd bigint DEFAULT 0 NOT NULL,
+    settled_at timestamp with time zone,
+    tokens_booked bigint DEFAULT 0 NOT NULL,
+    cost_booked bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT ai_job_reservation_sign CHECK (((jobs >= 0) AND (tokens >= 0) AND (cost_micro_usd >= 0)))
+);
+
+CREATE FUNCTION public.ledger_book(home public.ai_job_reservation, d_jobs integer, d_tokens_reserved bigint, d_tokens_used bigint, d_tokens_overrun bigint, d_cost_reserved bigint, d_cost_used bigint, d_cost_overrun bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF home.credential_mode = 'platform_key' THEN
+        UPDATE platform_usage_daily
+        SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
+            tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
+            cost_reserved = cost_reserved + d_cost_reserved, cost_used = cost_used + d_cost_used,
+            cost_overrun = cost_overrun + d_cost_overrun
+        WHERE utc_date = home.platform_date;
+    END IF;
+    UPDATE user_ai_usage_daily
+    SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
+        tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
+        cost_reserved = cost_reserved + d_cost_reserved, cost_used = cost_used + d_cost_used,
+        cost_overrun = cost_overrun + d_cost_overrun
+    WHERE user_id = home.user_id AND local_date = home.user_date
+      AND credential_mode = home.credential_mode;
+    UPDATE user_ai_usage_monthly
+    SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
+        tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
+        cost_reserved = cost_reserved + d_cost_reserved, cost_used = cost_used + d_cost_used,
+        cost_overrun = cost_overrun + d_cost_overrun
+    WHERE user_id = home.user_id AND month = home.month
+      AND credential_mode = home.credential_mode;
+END $$;
+
+CREATE FUNCTION public.ledger_close(home public.ai_job_reservation, spent_tokens bigint, spent_cost bigint, jobs_back integer) RETURNS void
+    LANGUAGE sql
+    AS $$
+    SELECT ledger_book(home, -jobs_back,
+        -home.tokens, spent_tokens, greatest(0, spent_tokens - home.tokens),
+        -home.cost_micro_usd, spent_cost, greatest(0, spent_cost - home.cost_micro_usd))
+$$;
+
+CREATE FUNCTION public.ledger_raise(the_call uuid, platform_tokens bigint, platform_cost bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    call ai_usage_log;
+    home ai_job_reservation;
+    moved ai_job_reservation;
+    spent record;
+BEGIN
+    SELECT * INTO STRICT call FROM ai_usage_log WHERE id = the_call;
+    SELECT * INTO home FROM ai_job_reservation WHERE job_id = call.job_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT * INTO spent FROM ledger_spent(home);
+    IF spent.tokens <= home.tokens AND spent.cost <= home.cost_micro_usd THEN
+        RETURN;
+    END IF;
+    BEGIN
+        PERFORM ledger_take(home, 0, greatest(0, spent.tokens - home.tokens),
+            greatest(0, spent.cost - home.cost_micro_usd), platform_tokens, platform_cost);
+        UPDATE ai_job_reservation
+        SET tokens = greatest(tokens, spent.tokens), cost_micro_usd = greatest(cost_micro_usd, spent.cost)
+        WHERE job_id = home.job_id;
+        RETURN;
+    EXCEPTION WHEN SQLSTATE 'AJ001' THEN
+        moved := home;
+        SELECT today.user_date, today.month, today.platform_date
+        INTO moved.user_date, moved.month, moved.platform_date
+        FROM ledger_today(home.user_id) today;
+        IF moved = home THEN
+            RAISE;
+        END IF;
+    END;
+    moved.jobs := 0;
+    moved.tokens := coalesce(call.input_tokens, 0) + coalesce(call.output_tokens, 0);
+    moved.cost_micro_usd := coalesce(call.cost_micro_usd, 0);
+    PERFORM ledger_close(home, spent.tokens - moved.tokens, spent.cost - moved.cost_micro_usd, 0);
+    PERFORM ledger_take(moved, 0, moved.tokens, moved.cost_micro_usd, platform_tokens, platform_cost);
+    UPDATE ai_job_reservation
+    SET user_date = moved.user_date, month = moved.month, platform_date = moved.platform_date,
+        jobs = 0, tokens = moved.tokens, cost_micro_usd = moved.cost_micro_usd
+    WHERE job_id = home.job_id;
+    UPDATE ai_usage_log
+    SET user_date = moved.user_date, month = moved.month, platform_date = moved.platform_date
+    WHERE id = the_call;
+END $$;
+
+CREATE FUNCTION public.ledger_reserve(job uuid, new_tokens bigint, new_cost bigint, platform_tokens bigint, platform_cost bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    home ai_job_reservation;
+BEGIN
+    INSERT INTO ai_job_reservation (job_id, user_id, user_date, month, platform_date, credential_mode,
+                                    jobs, tokens, cost_micro_usd)
+    SELECT ai_job.id, ai_job.user_id, today.user_date, today.month, today.platform_date,
+           ai_job.credential_mode, 1, new_tokens, new_cost
+    FROM ai_job CROSS JOIN LATERAL ledger_today(ai_job.user_id) today
+    WHERE ai_job.id = job
+    RETURNING * INTO STRICT home;
+    PERFORM ledger_take(home, 1, new_tokens, new_cost, platform_tokens, platform_cost);
+END $$;
+
+CREATE FUNCTION public.ledger_settle() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    home ai_job_reservation;
+    spent record;
+BEGIN
+    SELECT * INTO home FROM ai_job_reservation
+    WHERE job_id = NEW.id AND settled_at IS NULL FOR NO KEY UPDATE;
+    IF NOT FOUND THEN
+        RETURN NULL;
+    END IF;
+    SELECT * INTO spent FROM ledger_spent(home);
+    UPDATE ai_job_reservation
+    SET settled_at = now(), tokens_booked = spent.tokens, cost_booked = spent.cost
+    WHERE job_id = home.job_id;
+    PERFORM ledger_close(home, spent.tokens, spent.cost,
+                         CASE WHEN NEW.attempt_no = 0 THEN home.jobs ELSE 0 END);
+    RETURN NULL;
+END $$;
+
+CREATE FUNCTION public.ledger_spent(home public.ai_job_reservation, OUT tokens bigint, OUT cost bigint) RETURNS record
+    LANGUAGE sql
+    AS $$
+    SELECT coalesce(sum(coalesce(input_tokens, 0) + coalesce(output_tokens, 0)), 0)::bigint,
+           coalesce(sum(coalesce(cost_micro_usd, 0)), 0)::bigint
+    FROM ai_usage_log
+    WHERE job_id = home.job_id AND user_date = home.user_date AND month = home.month
+      AND platform_date = home.platform_date
+$$;
+
+CREATE FUNCTION public.ledger_take(home public.ai_job_reservation, new_jobs integer, new_tokens bigint, new_cost bigint, platform_tokens bigint, platform_cost bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    limits user_ai_settings;
+    refusal text;
+BEGIN
+    IF home.credential_mode = 'platform_key' THEN
+        INSERT INTO platform_usage_daily (utc_date) VALUES (home.platform_date) ON CONFLICT DO NOTHING;
+        UPDATE platform_usage_daily
+        SET jobs = jobs + new_jobs, tokens_reserved = tokens_reserved + new_tokens,
+            cost_reserved = cost_reserved + new_cost
+        WHERE utc_date = home.platform_date
+          AND tokens_used - tokens_overrun + tokens_reserved + new_tokens <= platform_tokens
+          AND cost_used - cost_overrun + cost_reserved + new_cost <= platform_cost;
+        IF NOT FOUND THEN
+            SELECT CASE WHEN tokens_used - tokens_overrun + tokens_reserved + new_tokens > platform_tokens
+                        THEN 'PLATFORM_TOKEN_BUDGET_EXCEEDED' ELSE 'PLATFORM_COST_BUDGET_EXCEEDED' END
+            INTO refusal FROM platform_usage_daily WHERE utc_date = home.platform_date;
+        END IF;
+    END IF;
+
+    SELECT * INTO limits FROM user_ai_settings WHERE user_id = home.user_id;
+    INSERT INTO user_ai_usage_daily (user_id, local_date, credential_mode)
+    VALUES (home.user_id, home.user_date, home.credential_mode) ON CONFLICT DO NOTHING;
+    UPDATE user_ai_usage_daily
+    SET jobs = jobs + new_jobs, tokens_reserved = tokens_reserved + new_tokens,
+        cost_reserved = cost_reserved + new_cost
+    WHERE user_id = home.user_id AND local_date = home.user_date
+      AND credential_mode = home.credential_mode
+      AND (new_jobs = 0 OR jobs + new_jobs <= limits.max_daily_ai_jobs)
+      AND tokens_used - tokens_overrun + tokens_reserved + new_tokens <= limits.max_daily_token_budget;
+    IF NOT FOUND THEN
+        SELECT CASE WHEN new_jobs > 0 AND jobs + new_jobs > limits.max_daily_ai_jobs
+                    THEN 'DAILY_JOB_LIMIT_EXCEEDED' ELSE 'DAILY_TOKEN_BUDGET_EXCEEDED' END
+        INTO refusal FROM user_ai_usage_daily
+        WHERE user_id = home.user_id AND local_date = home.user_date
+          AND credential_mode = home.credential_mode;
+        RAISE EXCEPTION '%', refusal USING ERRCODE = 'AJ001';
+    END IF;
+
+    INSERT INTO user_ai_usage_monthly (user_id, month, credential_mode)
+    VALUES (home.user_id, home.month, home.credential_mode) ON CONFLICT DO NOTHING;
+    UPDATE user_ai_usage_monthly
+    SET jobs = jobs + new_jobs, tokens_reserved = tokens_reserved + new_tokens,
+        cost_reserved = cost_reserved + new_cost
+    WHERE user_id = home.user_id AND month = home.month AND credential_mode = home.credential_mode
+      AND (limits.monthly_token_quota IS NULL
+           OR tokens_used - tokens_overrun + tokens_reserved + new_tokens <= limits.monthly_token_quota);
+    IF NOT FOUND THEN
+        refusal := 'QUOTA_EXCEEDED';
+    END IF;
+    IF refusal IS NOT NULL THEN
+        RAISE EXCEPTION '%', refusal USING ERRCODE = 'AJ001';
+    END IF;
+END $$;
+
+CREATE FUNCTION public.ledger_today(whose uuid, OUT user_date date, OUT month date, OUT platform_date date) RETURNS record
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    zone text := coalesce((SELECT ledger_zone(s) FROM user_ai_settings s WHERE s.user_id = whose), 'UTC');
+BEGIN
+    user_date := (now() AT TIME ZONE zone)::date;
+    month := date_trunc('month', user_date)::date;
+    platform_date := (now() AT TIME ZONE 'UTC')::date;
+END $$;
+
+CREATE TABLE public.user_ai_settings (
+    user_id uuid NOT NULL,
+    ai_enabled boolean DEFAULT true NOT NULL,
+    max_daily_ai_jobs integer DEFAULT 20 NOT NULL,
+    max_daily_token_budget bigint DEFAULT 100000 NOT NULL,
+    monthly_token_quota bigint,
+    max_active_jobs integer DEFAULT 5 NOT NULL,
+    time_zone text DEFAULT 'UTC'::text NOT NULL,
+    next_time_zone text,
+    next_time_zone_at timestamp with time zone,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT user_ai_settings_next_zone CHECK (((next_time_zone IS NULL) = (next_time_zone_at IS NULL)))
+);
+
+CREATE FUNCTION public.ledger_zone(settings public.user_ai_settings) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT CASE WHEN settings.next_time_zone_at <= now() THEN settings.next_time_zone
+                ELSE settings.time_zone END
+$$;
+
+CREATE FUNCTION public.user_gate(whose uuid, daily_jobs integer, daily_tokens bigint, monthly_tokens bigint, active integer, OUT ai_enabled boolean, OUT max_active_jobs integer, OUT active_jobs integer) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    settings user_ai_settings;
+BEGIN
+    INSERT INTO user_ai_settings AS mine (user_id, max_daily_ai_jobs, max_daily_token_budget,
+                                          monthly_token_quota, max_active_jobs)
+    VALUES (whose, daily_jobs, daily_tokens, monthly_tokens, active)
+    ON CONFLICT (user_id) DO UPDATE SET user_id = excluded.user_id
+    RETURNING * INTO settings;
+    ai_enabled := settings.ai_enabled;
+    max_active_jobs := settings.max_active_jobs;
+    SELECT count(*) INTO active_jobs FROM (
+        SELECT FROM ai_job job
+        WHERE job.user_id = whose
+          AND job.lifecycle_status NOT IN ('cancelled', 'failed', 'succeeded')
+          AND NOT EXISTS (
+              SELECT FROM ai_job_dependency dependency
+              JOIN ai_job parent ON parent.id = dependency.after_job_id
+              WHERE dependency.job_id = job.id AND parent.lifecycle_status <> 'succeeded')
+        LIMIT settings.max_active_jobs) under_way;
+END $$;
+
+CREATE TABLE public.admin_audit (
+    id bigint NOT NULL,
+    who text NOT NULL,
+    what text NOT NULL,
+    target text NOT NULL,
+    before jsonb,
+    after jsonb,
+    at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+ALTER TABLE public.admin_audit ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.admin_audit_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
 
 CREATE TABLE public.ai_job (
     id uuid NOT NULL,
@@ -118,6 +638,7 @@ END) STORED,
     output_hash text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    circuit_epoch integer,
     CONSTRAINT ai_job_completed CHECK (((completed_at IS NULL) OR (finished_at IS NOT NULL))),
     CONSTRAINT ai_job_error CHECK (((lifecycle_status <> 'failed'::text) OR (error_code IS NOT NULL))),
     CONSTRAINT ai_job_finished CHECK (((lifecycle_status = ANY (ARRAY['cancelled'::text, 'failed'::text, 'succeeded'::text])) = (finished_at IS NOT NULL))),
@@ -149,20 +670,6 @@ CREATE TABLE public.ai_job_dependency (
 CREATE TABLE public.ai_job_input (
     job_id uuid NOT NULL,
     content jsonb NOT NULL
-);
-
-CREATE TABLE public.ai_job_reservation (
-    job_id uuid NOT NULL,
-    user_id uuid NOT NULL,
-    user_date date NOT NULL,
-    month date NOT NULL,
-    platform_date date NOT NULL,
-    credential_mode text NOT NULL,
-    jobs integer DEFAULT 0 NOT NULL,
-    tokens bigint DEFAULT 0 NOT NULL,
-    cost_micro_usd bigint DEFAULT 0 NOT NULL,
-    settled_at timestamp with time zone,
-    CONSTRAINT ai_job_reservation_sign CHECK (((jobs >= 0) AND (tokens >= 0) AND (cost_micro_usd >= 0)))
 );
 
 CREATE TABLE public.ai_job_result (
@@ -235,6 +742,9 @@ CREATE TABLE public.ai_usage_log (
     raw_response text,
     started_at timestamp with time zone DEFAULT now() NOT NULL,
     finished_at timestamp with time zone,
+    user_date date,
+    month date,
+    platform_date date,
     CONSTRAINT ai_usage_log_state_known CHECK ((state = ANY (ARRAY['started'::text, 'completed'::text, 'failed'::text, 'cut'::text, 'unknown'::text])))
 );
 
@@ -385,6 +895,18 @@ ALTER TABLE public.outbox_event ALTER COLUMN id ADD GENERATED BY DEFAULT AS IDEN
     CACHE 1
 );
 
+CREATE TABLE public.platform_usage_daily (
+    utc_date date NOT NULL,
+    jobs integer DEFAULT 0 NOT NULL,
+    tokens_reserved bigint DEFAULT 0 NOT NULL,
+    tokens_used bigint DEFAULT 0 NOT NULL,
+    tokens_overrun bigint DEFAULT 0 NOT NULL,
+    cost_reserved bigint DEFAULT 0 NOT NULL,
+    cost_used bigint DEFAULT 0 NOT NULL,
+    cost_overrun bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT platform_usage_daily_sign CHECK (((jobs >= 0) AND (tokens_reserved >= 0) AND (tokens_used >= 0) AND (tokens_overrun >= 0) AND (cost_reserved >= 0) AND (cost_used >= 0) AND (cost_overrun >= 0)))
+);
+
 CREATE TABLE public.queue_control (
     queue_name text NOT NULL,
     paused_at timestamp with time zone,
@@ -466,6 +988,34 @@ CREATE TABLE public.study_record (
     CONSTRAINT study_record_score_range CHECK (((score >= (0)::double precision) AND (score <= (1)::double precision)))
 );
 
+CREATE TABLE public.user_ai_usage_daily (
+    user_id uuid NOT NULL,
+    local_date date NOT NULL,
+    credential_mode text NOT NULL,
+    jobs integer DEFAULT 0 NOT NULL,
+    tokens_reserved bigint DEFAULT 0 NOT NULL,
+    tokens_used bigint DEFAULT 0 NOT NULL,
+    tokens_overrun bigint DEFAULT 0 NOT NULL,
+    cost_reserved bigint DEFAULT 0 NOT NULL,
+    cost_used bigint DEFAULT 0 NOT NULL,
+    cost_overrun bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT user_ai_usage_daily_sign CHECK (((jobs >= 0) AND (tokens_reserved >= 0) AND (tokens_used >= 0) AND (tokens_overrun >= 0) AND (cost_reserved >= 0) AND (cost_used >= 0) AND (cost_overrun >= 0)))
+);
+
+CREATE TABLE public.user_ai_usage_monthly (
+    user_id uuid NOT NULL,
+    month date NOT NULL,
+    credential_mode text NOT NULL,
+    jobs integer DEFAULT 0 NOT NULL,
+    tokens_reserved bigint DEFAULT 0 NOT NULL,
+    tokens_used bigint DEFAULT 0 NOT NULL,
+    tokens_overrun bigint DEFAULT 0 NOT NULL,
+    cost_reserved bigint DEFAULT 0 NOT NULL,
+    cost_used bigint DEFAULT 0 NOT NULL,
+    cost_overrun bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT user_ai_usage_monthly_sign CHECK (((jobs >= 0) AND (tokens_reserved >= 0) AND (tokens_used >= 0) AND (tokens_overrun >= 0) AND (cost_reserved >= 0) AND (cost_used >= 0) AND (cost_overrun >= 0)))
+);
+
 CREATE TABLE public.user_model_credential (
     id uuid NOT NULL,
     version integer DEFAULT 1 NOT NULL,
@@ -501,6 +1051,9 @@ CREATE TABLE public.weak_point_candidate (
 );
 
 ALTER TABLE ONLY public.schema_migration ALTER COLUMN id SET DEFAULT nextval('public.schema_migration_id_seq'::regclass);
+
+ALTER TABLE ONLY public.admin_audit
+    ADD CONSTRAINT admin_audit_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.ai_job_artifact
     ADD CONSTRAINT ai_job_artifact_pkey PRIMARY KEY (job_id, artifact_type, artifact_id);
@@ -562,6 +1115,12 @@ ALTER TABLE ONLY public.notification
 ALTER TABLE ONLY public.outbox_event
     ADD CONSTRAINT outbox_event_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.platform_circuit
+    ADD CONSTRAINT platform_circuit_pkey PRIMARY KEY (provider, model);
+
+ALTER TABLE ONLY public.platform_usage_daily
+    ADD CONSTRAINT platform_usage_daily_pkey PRIMARY KEY (utc_date);
+
 ALTER TABLE ONLY public.queue_control
     ADD CONSTRAINT queue_control_pkey PRIMARY KEY (queue_name);
 
@@ -580,11 +1139,22 @@ ALTER TABLE ONLY public.schema_migration
 ALTER TABLE ONLY public.study_record
     ADD CONSTRAINT study_record_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.user_ai_settings
+    ADD CONSTRAINT user_ai_settings_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY public.user_ai_usage_daily
+    ADD CONSTRAINT user_ai_usage_daily_pkey PRIMARY KEY (user_id, local_date, credential_mode);
+
+ALTER TABLE ONLY public.user_ai_usage_monthly
+    ADD CONSTRAINT user_ai_usage_monthly_pkey PRIMARY KEY (user_id, month, credential_mode);
+
 ALTER TABLE ONLY public.user_model_credential
     ADD CONSTRAINT user_model_credential_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.weak_point_candidate
     ADD CONSTRAINT weak_point_candidate_pkey PRIMARY KEY (id);
+
+CREATE INDEX admin_audit_at ON public.admin_audit USING btree (at, id);
 
 CREATE UNIQUE INDEX ai_job_artifact_ordinal ON public.ai_job_artifact USING btree (job_id, artifact_type, ordinal);
 
@@ -691,6 +1261,12 @@ CREATE INDEX weak_point_candidate_by_user ON public.weak_point_candidate USING b
 CREATE UNIQUE INDEX weak_point_candidate_ordinal ON public.weak_point_candidate USING btree (job_id, ordinal);
 
 CREATE TRIGGER ai_job_guard BEFORE INSERT OR UPDATE ON public.ai_job FOR EACH ROW EXECUTE FUNCTION public.ai_job_guard();
+
+CREATE CONSTRAINT TRIGGER ai_job_settled AFTER UPDATE OF finished_at ON public.ai_job DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN (((old.finished_at IS NULL) AND (new.finished_at IS NOT NULL))) EXECUTE FUNCTION public.ledger_settle();
+
+CREATE CONSTRAINT TRIGGER ai_usage_log_billed AFTER UPDATE OF input_tokens, output_tokens, cost_micro_usd ON public.ai_usage_log DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((((old.input_tokens IS DISTINCT FROM new.input_tokens) OR (old.output_tokens IS DISTINCT FROM new.output_tokens)) OR (old.cost_micro_usd IS DISTINCT FROM new.cost_micro_usd))) EXECUTE FUNCTION public.ledger_bill();
+
+CREATE CONSTRAINT TRIGGER ai_usage_log_reported AFTER INSERT ON public.ai_usage_log DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.state <> 'started'::text)) EXECUTE FUNCTION public.ledger_bill();
 
 CREATE TRIGGER job_transition_guard BEFORE UPDATE ON public.job_transition FOR EACH ROW EXECUTE FUNCTION public.job_transition_guard();
 

@@ -7,7 +7,9 @@ SET state = %(state)s, finished_at = now(), latency_ms = %(latency_ms)s,
     output_tokens = coalesce(%(output_tokens)s, usage.output_tokens),
     cached_tokens = %(cached_tokens)s, reasoning_tokens = %(reasoning_tokens)s,
     estimated = %(input_tokens)s::bigint IS NULL OR %(output_tokens)s::bigint IS NULL,
-    cost_micro_usd = %(cost_micro_usd)s, error_code = %(error_code)s,
+    cost_micro_usd = CASE WHEN %(input_tokens)s::bigint IS NULL AND %(output_tokens)s::bigint IS NULL
+        THEN usage.cost_micro_usd ELSE %(cost_micro_usd)s END,
+    error_code = %(error_code)s,
     raw_response = CASE WHEN EXISTS (
         SELECT FROM ai_job job WHERE job.id = usage.job_id AND job.completed_at IS NULL)
         THEN %(raw_response)s END

@@ -1,8 +1,9 @@
 -- Edge 2. The best claimable job of a queue, by rank; among equals in rank the higher priority, then age.
 -- The CTE picks and locks, since a planner may update more rows than a LIMIT in a subquery says; SKIP
--- LOCKED lets two workers claim two jobs at once.
+-- LOCKED lets two workers claim two jobs at once. A probe of a half-open circuit is counted under the
+-- circuit's lock: who comes too late for one moves nothing.
 WITH candidate AS (
-    SELECT job.id, job.lifecycle_status
+    SELECT job.id, job.lifecycle_status, job.job_type, job.credential_mode
     FROM ai_job job
     WHERE job.queue_name = %(queue_name)s
       AND {{claimable}}
@@ -13,9 +14,13 @@ WITH candidate AS (
     UPDATE ai_job job
     SET lifecycle_status = 'running', attempt_no = job.attempt_no + 1, locked_by = %(holder)s,
         locked_at = now(), lock_until = now() + %(lease_seconds)s * interval '1 second',
-        started_at = now(), stage = 'PREPARE', progress = 10
+        started_at = now(), stage = 'PREPARE', progress = 10,
+        circuit_epoch = ticket.epoch, model_provider = coalesce(ticket.provider, job.model_provider),
+        model_name = coalesce(ticket.model, job.model_name)
     FROM candidate
-    WHERE job.id = candidate.id
+    CROSS JOIN LATERAL circuit_ticket(
+        %(routes)s::jsonb, candidate.job_type, candidate.credential_mode, true) ticket
+    WHERE job.id = candidate.id AND ticket.admitted
     RETURNING job.*, candidate.lifecycle_status AS from_status
 ), history AS (
     INSERT INTO job_transition

@@ -1,6 +1,6 @@
 -- The one predicate that says a queued job may be claimed now (lifecycle.md, Claimable); the row is `job`.
--- Parameters: lane; types and versions, parallel arrays of what the executor knows. An executor that
--- knows version n can do the jobs of earlier versions, never of later ones (a rolling deploy).
+-- Parameters: lane; routes, which maps job types to routes; types and versions, parallel arrays of what the
+-- executor knows. An executor that knows version n can do the jobs of earlier versions, never of later ones (a rolling deploy).
 -- OFFSET 0 keeps each EXISTS a question about one row. As a join it is taken for so selective that the
 -- planner sorts the whole backlog for one claim, instead of reading ai_job_queued up to the first hit.
 job.lifecycle_status = 'queued'
@@ -20,3 +20,5 @@ job.lifecycle_status = 'queued'
         JOIN ai_job parent ON parent.id = dependency.after_job_id
         WHERE dependency.job_id = job.id AND parent.lifecycle_status <> 'succeeded'
         OFFSET 0)
+    AND (SELECT ticket.admitted
+         FROM circuit_ticket(%(routes)s::jsonb, job.job_type, job.credential_mode, false) ticket)

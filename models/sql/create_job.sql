@@ -1,4 +1,4 @@
--- Edge 1, in one statement: the job, its documents, its reservation, its history and its event. A clash
+-- Edge 1, in one statement: the job, its documents, its history and its event. A clash
 -- of the idempotency key (or of the id, when a commit's answer was lost) inserts nothing at all.
 WITH moved AS (
     INSERT INTO ai_job
@@ -30,13 +30,6 @@ WITH moved AS (
 ), dependency AS (
     INSERT INTO ai_job_dependency (job_id, after_job_id)
     SELECT moved.id, parent FROM moved, unnest(%(after)s::uuid[]) AS parent
-), reservation AS (
-    INSERT INTO ai_job_reservation
-        (job_id, user_id, user_date, month, platform_date, credential_mode, jobs, tokens)
-    SELECT id, user_id, (now() AT TIME ZONE %(time_zone)s)::date,
-           date_trunc('month', now() AT TIME ZONE %(time_zone)s)::date,
-           (now() AT TIME ZONE 'UTC')::date, credential_mode, 1, %(token_bound)s
-    FROM moved
 ), event AS (
     {{event_of_moved}}
 )

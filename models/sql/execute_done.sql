@@ -6,6 +6,7 @@ WITH {{checkpoint_ctes}}, finished AS (
     FROM moved
     WHERE usage.job_id = moved.id AND usage.attempt_no = moved.attempt_no
       AND usage.call_id = %(call_id)s AND usage.state IN ('started', 'unknown')
+    RETURNING usage.provider, usage.model, usage.circuit_epoch
 ), saved AS (
     INSERT INTO ai_job_result
         (job_id, attempt_no, state, output, output_hash, snapshot_hash, result_key, submitted_by,
@@ -20,5 +21,7 @@ WITH {{checkpoint_ctes}}, finished AS (
         result_key = excluded.result_key, submitted_by = excluded.submitted_by,
         requested_count = excluded.requested_count, delivered_count = excluded.delivered_count
     WHERE ai_job_result.state = 'validated'
+), circuit AS (
+    {{circuit_of_finished}}
 )
-SELECT id FROM moved
+SELECT moved.id, circuit.state, circuit.changed FROM moved LEFT JOIN circuit ON true

@@ -20,11 +20,5 @@ WITH before AS (
     FROM moved
 ), event AS (
     {{event_of_moved}}
-), settled AS (
-    UPDATE ai_job_reservation reservation
-    SET settled_at = now()
-    FROM moved
-    WHERE reservation.job_id = moved.id AND reservation.settled_at IS NULL
-      AND moved.finished_at IS NOT NULL
 )
 SELECT * FROM moved

@@ -3,16 +3,22 @@
 SELECT
     CASE WHEN parents.open > 0 THEN 'dependencies'
          WHEN control.paused_at IS NOT NULL THEN 'queue_paused'
-         WHEN job.available_at > now() THEN 'due_time'
+         WHEN job.available_at > now() THEN
+             CASE WHEN last.cause = 'hand_back:budget' THEN 'budget' ELSE 'due_time' END
+         WHEN NOT ticket.admitted THEN 'circuit_open'
          ELSE 'queue' END AS reason,
     CASE WHEN parents.open > 0 THEN job.created_at
          WHEN control.paused_at IS NOT NULL THEN greatest(control.paused_at, job.created_at)
          WHEN job.available_at > now() THEN job.updated_at
+         WHEN NOT ticket.admitted THEN greatest(job.created_at, circuits.opened_at)
          ELSE job.available_at END AS since,
     CASE WHEN parents.open > 0 THEN parents.open || ' job(s) before it have not succeeded yet'
          WHEN control.paused_at IS NOT NULL THEN 'queue ' || job.queue_name || ' is paused'
-         WHEN job.available_at > now() THEN 'due at ' ||
+         WHEN job.available_at > now() THEN
+              CASE WHEN last.cause = 'hand_back:budget' THEN 'a budget is used up; ' ELSE '' END ||
+              'due at ' ||
               to_char(job.available_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+         WHEN NOT ticket.admitted THEN 'the AI service is out of order; it is tried again by itself'
          WHEN NOT ({{claimable}}) THEN 'no worker knows this version of the job type'
          ELSE 'waits for a free worker of queue ' || job.queue_name END AS detail
 FROM ai_job job
@@ -23,4 +29,13 @@ CROSS JOIN LATERAL (
     JOIN ai_job parent ON parent.id = dependency.after_job_id
     WHERE dependency.job_id = job.id AND parent.lifecycle_status <> 'succeeded'
 ) parents
+CROSS JOIN LATERAL circuit_ticket(
+    %(routes)s::jsonb, job.job_type, job.credential_mode, false) ticket
+CROSS JOIN LATERAL (
+    SELECT max(circuit.opened_at) AS opened_at FROM platform_circuit circuit
+) circuits
+LEFT JOIN LATERAL (
+    SELECT cause FROM job_transition WHERE job_id = job.id AND to_status = 'queued'
+    ORDER BY id DESC LIMIT 1
+) last ON true
 WHERE job.id = %(job_id)s

@@ -18,7 +18,13 @@ from aijobs.models.tables.learner import (
     Material,
     StudyRecord,
 )
+from aijobs.models.tables.ledger import (
+    PlatformUsageDaily,
+    UserAiUsageDaily,
+    UserAiUsageMonthly,
+)
 from aijobs.models.tables.outbox import MaintenancePass, OutboxEvent, QueueControl
+from aijobs.models.tables.platform import AdminAudit, PlatformCircuit
 from aijobs.models.tables.produced import (
     AiLearningAnalysis,
     Flashcard,
@@ -31,7 +37,7 @@ from aijobs.models.tables.produced import (
     WeakPointCandidate,
 )
 from aijobs.models.tables.usage import AiUsageLog
-from aijobs.models.tables.users import UserModelCredential
+from aijobs.models.tables.users import UserAiSettings, UserModelCredential
 
 TABLES: tuple[type[Table], ...] = (
     AiJob,
@@ -60,11 +66,18 @@ TABLES: tuple[type[Table], ...] = (
     Flashcard,
     FlashcardCandidate,
     Notification,
+    UserAiSettings,
     UserModelCredential,
+    UserAiUsageDaily,
+    UserAiUsageMonthly,
+    PlatformUsageDaily,
+    PlatformCircuit,
+    AdminAudit,
 )
 
 __all__ = [
     "TABLES",
+    "AdminAudit",
     "AiJob",
     "AiJobArtifact",
     "AiJobDependency",
@@ -85,12 +98,17 @@ __all__ = [
     "NextActionRecommendation",
     "Notification",
     "OutboxEvent",
+    "PlatformCircuit",
+    "PlatformUsageDaily",
     "QueueControl",
     "QuizQuestion",
     "QuizQuestionCandidate",
     "RecallEvaluation",
     "StudyRecord",
     "Table",
+    "UserAiSettings",
+    "UserAiUsageDaily",
+    "UserAiUsageMonthly",
     "UserModelCredential",
     "WeakPointCandidate",
 ]

@@ -80,6 +80,7 @@ class AiJob(Table):
     public_error_message = TextField(null=True)
     internal_error_message = TextField(null=True)
     output_hash = TextField(null=True)
+    circuit_epoch = IntegerField(null=True)  # the half-open circuit that its claim probes
     created_at = DateTimeField(constraints=NOW)
     updated_at = DateTimeField(constraints=NOW)
 
@@ -235,6 +236,8 @@ class AiJobReservation(Table):
     tokens = BigIntegerField(constraints=default("0"))
     cost_micro_usd = BigIntegerField(constraints=default("0"))
     settled_at = DateTimeField(null=True)
+    tokens_booked = BigIntegerField(constraints=default("0"))  # what it put into the books
+    cost_booked = BigIntegerField(constraints=default("0"))
 
     class Meta:
         table_name = "ai_job_reservation"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from peewee import (
     BigIntegerField,
     BooleanField,
+    DateField,
     DateTimeField,
     IntegerField,
     TextField,
@@ -49,6 +50,9 @@ class AiUsageLog(Table):
     raw_response = TextField(null=True)  # ASCII JSON; purged when the job is terminal
     started_at = DateTimeField(constraints=NOW)
     finished_at = DateTimeField(null=True)
+    user_date = DateField(null=True)  # the ledger's rows that it is charged to
+    month = DateField(null=True)
+    platform_date = DateField(null=True)
 
     class Meta:
         table_name = "ai_usage_log"

@@ -1,12 +1,44 @@
-"""The keys that users brought."""
+"""What a user has set, and the keys that they brought."""
 
 from __future__ import annotations
 
-from peewee import BlobField, DateTimeField, IntegerField, TextField, UUIDField
+from peewee import (
+    BigIntegerField,
+    BlobField,
+    BooleanField,
+    DateTimeField,
+    IntegerField,
+    TextField,
+    UUIDField,
+)
 
-from aijobs.models.tables.base import NOW, Table, default, index, one_of
+from aijobs.models.tables.base import NOW, Table, default, index, one_of, rule
 
 CREDENTIAL_STATES = ("active", "invalid")
+
+
+class UserAiSettings(Table):
+    """A user's switch, limits and time zone: the mutex of all that is decided about the user."""
+
+    user_id = UUIDField(primary_key=True)
+    ai_enabled = BooleanField(constraints=default("true"))
+    max_daily_ai_jobs = IntegerField(constraints=default("20"))
+    max_daily_token_budget = BigIntegerField(constraints=default("100000"))
+    monthly_token_quota = BigIntegerField(null=True)
+    max_active_jobs = IntegerField(constraints=default("5"))
+    time_zone = TextField(constraints=default("'UTC'"))
+    next_time_zone = TextField(null=True)  # acts from the old zone's next midnight
+    next_time_zone_at = DateTimeField(null=True)
+    created_at = DateTimeField(constraints=NOW)
+
+    class Meta:
+        table_name = "user_ai_settings"
+        constraints = [
+            rule(
+                "user_ai_settings_next_zone",
+                "(next_time_zone IS NULL) = (next_time_zone_at IS NULL)",
+            )
+        ]
 
 
 class UserModelCredential(Table):

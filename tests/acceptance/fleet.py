@@ -20,6 +20,7 @@ from aijobs.http.embedded.directory import Directory
 from aijobs.http.embedded.process import Command, Process
 from aijobs.http.embedded.programs import programs
 from aijobs.http.embedded.records import MARK, Records
+from tests.world import ROOM_VARIABLES
 
 _TIER = 1
 
@@ -29,7 +30,13 @@ class Fleet:
 
     def __init__(self, folder: Path, environ: Mapping[str, str], records: Records) -> None:
         self._directory = Directory(folder)
-        self._env = {**os.environ, **environ, MARK: str(folder.parent), "PYTHONUNBUFFERED": "1"}
+        self._env = {
+            **os.environ,
+            **ROOM_VARIABLES,
+            **environ,
+            MARK: str(folder.parent),
+            "PYTHONUNBUFFERED": "1",
+        }
         self._settings = Settings.from_env(self._env)
         self._records = records
         self._listener = socket.create_server(("127.0.0.1", 0))

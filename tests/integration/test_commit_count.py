@@ -38,7 +38,7 @@ from aijobs.models import migrate, probes
 from aijobs.models.lifecycle import Failure, reject
 from tests.scripted_provider import ScriptedProvider
 from tests.servers import FAST, OwnPostgres
-from tests.world import World, world
+from tests.world import World, settings_for, world
 
 BATCH = 20
 MOST_COMMITS = 7
@@ -401,7 +401,7 @@ def _purged(line: Line) -> None:
 def _repaired_by_a_failing_pass(line: Line) -> None:
     line.aside("ALTER TABLE ai_job_dependency RENAME TO elsewhere")
     line.run_passes()
-    assert line.watch.wrote["pass_failed"] == 1
+    assert line.watch.wrote["pass_failed"] == 2  # sweep and circuits
 
 
 def _dispatched_to_nowhere(line: Line) -> None:
@@ -451,7 +451,7 @@ def test_a_batch_costs_at_most_seven_commits_and_thirty_statements_a_job(
     quiet_folder: Path, quiet_url: str, redis_url: str
 ) -> None:
     """Counted by the server: its log has every statement, BEGIN and COMMIT among them."""
-    settings = Settings(database_url=quiet_url, redis_url=redis_url)
+    settings = settings_for(quiet_url, redis_url)
     with ScriptedProvider() as unused, _line(settings, unused) as line:
         before = _statements(quiet_folder)
         with line.watch.looking():

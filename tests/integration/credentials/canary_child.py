@@ -26,6 +26,7 @@ from aijobs.engine.settings import Settings
 from aijobs.http.app import create_app
 from aijobs.http.tokens import issue
 from tests.integration.credentials.detour import Detour
+from tests.integration.engine.seen import forget_circuits
 from tests.integration.engine.wire import attempt
 from tests.scripted_provider import Exchange, ScriptedProvider
 from tests.scripted_provider.knobs import Behaviour
@@ -90,6 +91,7 @@ class Line:
         """One job, one attempt, and what the API says of it afterwards."""
         target = {"targetType": "knowledge_base", "targetId": str(self.world.base_id)}
         mode = {"apiKeyMode": "user_key", "credentialId": credential_id} if credential_id else {}
+        forget_circuits()
         made = self.api.ask("POST", "/jobs", {"jobType": "quiz_generation", **target, **mode})
         self.relay.run_once()
         attempt(self.world, self.world.job(UUID(made["jobId"])), **more)

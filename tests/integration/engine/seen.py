@@ -43,3 +43,8 @@ def wait_seconds(job: AiJob) -> float:
 def rows(sql: str, **params: Any) -> list[dict[str, Any]]:
     """What a query finds, or what a statement of the test's own returns."""
     return db.read(lambda: db.rows(sql, params))
+
+
+def forget_circuits() -> None:
+    """As if no route had ever failed."""
+    rows("DELETE FROM platform_circuit")

@@ -11,6 +11,7 @@ import pytest
 from aijobs.engine.engine import build_engine
 from aijobs.engine.gateway import OpenAIProvider
 from aijobs.engine.settings import Settings
+from tests.integration.engine.seen import forget_circuits
 from tests.integration.engine.wire import (
     KEY,
     TOLD,
@@ -54,6 +55,7 @@ def test_a_fault_that_another_try_may_help_goes_to_the_next_route_within_the_att
         "402": "PROVIDER_ACCOUNT",
     }.items():
         with subtests.test(knob=knob):
+            forget_circuits()
             server.calls.clear()
             second.calls.clear()
             server.script(knob)
@@ -97,6 +99,7 @@ def test_the_last_routes_fault_decides(
         ("402", "503", ("queued", 1, "PROVIDER_UNAVAILABLE", "release_for_retry")),
     ):
         with subtests.test(first=first, last=last):
+            forget_circuits()
             server.script(first)
             second.script(last)
             job = attempt(two, two.create())

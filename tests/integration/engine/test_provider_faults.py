@@ -15,7 +15,9 @@ from aijobs.engine.chat import ChatRequest, Reply, Route
 from aijobs.engine.cut import Cut
 from aijobs.engine.gateway import OpenAIProvider
 from aijobs.models import database as db
+from aijobs.models.circuit import CircuitRules, probe_due
 from aijobs.models.tables import AiJob
+from tests.integration.engine.seen import forget_circuits, rows
 from tests.integration.engine.wire import (
     COSTS,
     KEY,
@@ -24,6 +26,7 @@ from tests.integration.engine.wire import (
     books,
     bound,
     causes,
+    dearest,
     over_the_wire,
     route_to,
     tokens,
@@ -116,6 +119,7 @@ def test_a_fault_of_the_wire_is_one_call_and_takes_its_edge(
 ) -> None:
     for knob, options, *expected in WIRE_FAULTS:
         with subtests.test(knob=knob, **options):
+            forget_circuits()
             _assert_wire_fault(wired, server, knob, options, *expected)
 
 
@@ -142,14 +146,15 @@ def _assert_wire_fault(
     elif counted == NOTHING:
         assert (*tokens(row), row.cost_micro_usd) == (0, 0, False, 0)
     else:
-        assert (*tokens(row), row.cost_micro_usd) == (*bound(call), True, None)
+        assert (*tokens(row), row.cost_micro_usd) == (*bound(call), True, dearest(call))
 
 
 def assert_edge(job: AiJob, code: str, edge: str) -> None:
     assert causes(job.id)[-1] == edge
     if edge == HAND_BACK:  # the job is not at fault: no retry counted, no error of its own
         assert (job.lifecycle_status, job.retry_count, job.error_code) == ("queued", 0, None)
-        assert job.available_at > job.created_at + dt.timedelta(seconds=50)
+        (circuit,) = rows("SELECT state, cause, epoch FROM platform_circuit")
+        assert circuit == {"state": "open", "cause": code, "epoch": 1}
         return
     expected = ("queued", 1) if edge == RETRY else ("failed", 0)
     assert (job.lifecycle_status, job.retry_count, job.error_code) == (*expected, code)
@@ -172,6 +177,7 @@ def test_an_answer_that_cannot_be_used_is_asked_for_once_more_and_paid_twice(
 ) -> None:
     for knob, options, *expected in ANSWER_FAULTS:
         with subtests.test(knob=knob, **options):
+            forget_circuits()
             _assert_answer_fault(wired, server, knob, options, *expected)
 
 
@@ -217,6 +223,7 @@ def test_an_odd_answer_is_an_answer(
 ) -> None:
     for knob, counted in ODD_ANSWERS.items():
         with subtests.test(knob=knob):
+            forget_circuits()
             server.calls.clear()
             server.script(knob)
             job = attempt(wired, wired.create())
@@ -226,7 +233,7 @@ def test_an_odd_answer_is_an_answer(
             model = "another-model" if knob == "other_model" else "deepseek-flash"
             assert row.response_model == model
             if counted is None:
-                assert (*tokens(row), row.cost_micro_usd) == (*bound(call), True, None)
+                assert (*tokens(row), row.cost_micro_usd) == (*bound(call), True, dearest(call))
             else:
                 assert (row.input_tokens, row.cached_tokens, row.output_tokens) == counted
                 assert row.cost_micro_usd in ((0,) if counted[0] == 0 else COSTS)
@@ -246,6 +253,7 @@ def test_when_the_time_is_up_the_call_ends_and_a_retry_is_counted(
 ) -> None:
     for knob in SILENT:
         with subtests.test(knob=knob):
+            forget_circuits()
             server.calls.clear()
             server.script(knob)
             job = attempt(wired, wired.create(), seconds=0.5)
@@ -253,7 +261,7 @@ def test_when_the_time_is_up_the_call_ends_and_a_retry_is_counted(
             (call,), (row,) = server.calls, books(job.id)
             assert call.peer_closed.wait(30)
             assert (row.state, row.success, row.error_code) == ("cut", False, None)
-            assert (*tokens(row), row.cost_micro_usd) == (*bound(call), True, None)
+            assert (*tokens(row), row.cost_micro_usd) == (*bound(call), True, dearest(call))
 
 
 def test_a_provider_that_nobody_reaches(here: World) -> None:
@@ -313,6 +321,8 @@ def test_an_account_that_is_put_in_order_costs_the_job_nothing(
         server.enqueue(knob)
     job = wired.create()
     for _ in range(6):
+        rows("UPDATE platform_circuit SET next_probe_at = now()")
+        probe_due("test", CircuitRules())
         job = attempt(wired, job)
     assert (job.lifecycle_status, job.retry_count, job.hand_back_count) == ("succeeded", 0, 0)
 
@@ -335,6 +345,7 @@ def test_what_the_provider_said_reaches_the_operator_without_secrets_and_never_t
     leaks = ("127.0.0.1", port, "http", "/", "wrong key", "scripted", "proxy", *HIDDEN)
     for knob, options in SPEAKING:
         with subtests.test(knob=knob, **options):
+            forget_circuits()
             said = {"message": " ".join(SECRETS)} if knob == "status" else {}
             server.script(knob, **options, **said)
             job = _to_its_end(wired)
@@ -367,6 +378,7 @@ def test_the_user_reads_a_sentence_in_their_language(
 ) -> None:
     for knob, sentences in READ.items():
         with subtests.test(knob=knob):
+            forget_circuits()
             server.script(knob)
             assert _sentences(wired, _to_its_end(wired), redis_url) == sentences
 

@@ -62,7 +62,9 @@ def test_nothing_to_claim_is_a_quiet_exit(here: World) -> None:
     assert stages.prepare(here.engine, QUEUE) is None, "it is another queue's"
     assert here.engine.attempts.all() == []
     assert {name for name, lines in whole_database().items() if lines != before[name]} == {
-        *("ai_job", "ai_job_reservation", "ai_job_snapshot", "job_transition", "outbox_event")
+        *("ai_job", "ai_job_reservation", "ai_job_snapshot", "job_transition", "outbox_event"),
+        *("user_ai_settings", "user_ai_usage_daily", "user_ai_usage_monthly"),
+        "platform_usage_daily",
     }
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import peewee
@@ -18,8 +18,10 @@ from aijobs.engine.refusal import Refused
 from aijobs.engine.registry import Registry
 from aijobs.engine.signals import Signals
 from aijobs.engine.submit import STEPS, Draft, Submitted, own_target, submit
+from aijobs.models import database as db
 from aijobs.models import probes
 from aijobs.models.errors import JobAlreadyTerminal, JobNotFound
+from tests.eventually import eventually
 from tests.integration.engine.seen import causes, events, rows
 from tests.world import World, whole_database
 
@@ -93,12 +95,16 @@ def test_a_dependents_snapshot_is_built_when_it_is_claimed(here: World) -> None:
 
 
 def test_equal_requests_in_a_dead_heat_make_one_job(here: World) -> None:
-    """Both have passed the look-up of the key before either has created anything."""
-    both = threading.Barrier(2)
+    """Both have passed the look-up of the key before either has created anything: the first does
+    not commit until the second waits for the lock of their user."""
+    waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = %(name)s"
+    name = urlsplit(here.engine.settings.database_url).path.lstrip("/")
+    met: list[str] = []
 
     def meet(point: str) -> None:
-        if point == "create.before_commit":
-            both.wait(30)
+        if point == "create.before_commit" and not met:
+            met.append(point)
+            eventually(lambda: bool(db.rows(waiting, {"name": name})), 30)
 
     probes.install(meet)
     try:

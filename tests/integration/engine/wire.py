@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from uuid import UUID
@@ -70,6 +71,12 @@ def bound(call: ProviderCall) -> tuple[int, int]:
     """The most that a call can have cost: a token for each byte sent, and all that it may write."""
     sent = sum(len(message["content"].encode()) for message in call.body["messages"])
     return sent, call.body["max_tokens"]
+
+
+def dearest(call: ProviderCall) -> int:
+    """What that comes to at the peak price of deepseek-flash (prices_2026_11.toml), rounded up."""
+    sent, written = bound(call)
+    return math.ceil(round(sent * 0.30 + written * 1.20, 6))
 
 
 def tokens(row: AiUsageLog) -> tuple[int | None, int | None, bool]:

@@ -16,6 +16,7 @@ from aijobs.http.embedded.process import Process
 from aijobs.http.embedded.programs import programs
 from aijobs.http.embedded.records import Records
 from tests.eventually import eventually
+from tests.world import ROOM_VARIABLES
 
 _START_SECONDS = 60
 
@@ -26,7 +27,7 @@ def api_process(
 ) -> Iterator[str]:
     """The URL of an API that answers; it is killed at the end."""
     places = {"DATABASE_URL": settings.database_url, "REDIS_URL": settings.redis_url}
-    env = {**os.environ, **places, **environ}
+    env = {**os.environ, **ROOM_VARIABLES, **places, **environ}
     with socket.create_server(("127.0.0.1", 0)) as listener:
         command = next(programs(Directory(folder), env, Settings.from_env(env), listener))
         process = Process(command)

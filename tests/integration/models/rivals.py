@@ -41,6 +41,7 @@ def beaten(winner: Callable[[], Any], loser: Callable[[], T]) -> tuple[dict[str,
 
         def work() -> tuple[dict[str, list[str]], Any]:
             winner()
+            db.rows("SET CONSTRAINTS ALL IMMEDIATE")  # settle now what a commit would
             left = whole_database()
             started = pool.submit(settled, loser)
             eventually(lambda: blocked() == 1, 30)

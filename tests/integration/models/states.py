@@ -8,6 +8,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from aijobs.models import database as db
+from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate, reserve
 from aijobs.models.lifecycle import (
     Failure,
     Lease,
@@ -27,6 +28,9 @@ from tests.world import World
 QUEUE = "ai-interactive"
 FAILURE = Failure("PROVIDER_TIMEOUT", "The model did not answer in time.", "read timed out")
 STATES = ("queued", "locked", "running", "succeeded", "failed", "cancelled", "expired")
+#: No limit is in the way of what these tests are about.
+PLENTY = UserLimits(10**6, 10**12, None, 10**6)
+BUDGET = Budget(10**12, 10**12)
 TERMINAL = ("succeeded", "failed", "cancelled")
 ACTIVE = ("locked", "running")
 
@@ -61,7 +65,6 @@ def new_job(here: World, **changes: Any) -> NewJob:
         "output_schema_version": "1",
         "max_retry_count": 3,
         "timeout_seconds": 120,
-        "token_bound": 1000,
         "snapshot_hours": 24,
         "redaction_version": "1",
         "snapshot": None,
@@ -73,7 +76,15 @@ def new_job(here: World, **changes: Any) -> NewJob:
 def created(here: World, **changes: Any) -> AiJob:
     """A queued job with the given fields."""
     new = new_job(here, **changes)
-    made = db.autocommit("create", lambda: create(new, actor="test"))
+
+    def work() -> AiJob | None:
+        pass_gate(new.user_id, PLENTY)
+        made = create(new, actor="test")
+        if made is not None:
+            reserve(made.id, Bound(1000, 0), BUDGET)
+        return made
+
+    made = db.transact("create", work)
     assert made is not None
     return made
 

@@ -48,7 +48,7 @@ WRITES: dict[str, tuple[str, str, str, str | None, str | None]] = {
 
 
 def test_a_new_job_has_its_history_its_reservation_and_its_event(here: World) -> None:
-    job = created(here, token_bound=4321)
+    job = created(here)
     assert history() == [
         {
             "from_status": None,
@@ -60,7 +60,7 @@ def test_a_new_job_has_its_history_its_reservation_and_its_event(here: World) ->
         }
     ]
     held = sql("SELECT job_id, jobs, tokens, settled_at FROM ai_job_reservation")
-    assert held == [{"job_id": job.id, "jobs": 1, "tokens": 4321, "settled_at": None}]
+    assert held == [{"job_id": job.id, "jobs": 1, "tokens": 1000, "settled_at": None}]
     assert events() == [("ai.job.enqueue", f"enqueue:{job.id}:1", "pending")]
     assert (job.dispatch_no, job.attempt_no, job.retry_count) == (1, 0, 0)
 

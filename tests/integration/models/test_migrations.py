@@ -26,7 +26,7 @@ WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
 _CONSTRAINTS = """
 SELECT c.relname, k.conname, k.contype, pg_get_constraintdef(k.oid)
 FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid
-WHERE k.connamespace = 'public'::regnamespace
+WHERE k.connamespace = 'public'::regnamespace AND k.contype <> 't'
 """
 
 _INDEXES = "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"

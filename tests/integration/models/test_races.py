@@ -376,21 +376,6 @@ def test_of_fifty_equal_requests_one_creates_and_the_others_find_its_job(here: W
     assert {table: _count(table) for table in tables} == dict.fromkeys(tables, 1)
 
 
-def test_a_create_that_waits_for_its_twin_inserts_nothing(here: World) -> None:
-    body = {
-        "jobType": "quiz_generation",
-        "targetType": "knowledge_base",
-        "targetId": str(here.base_id),
-        "idempotencyKey": "one-key",
-    }
-    engine, user_id = here.engine, here.user_id
-    left, outcome = beaten(
-        lambda: submit(engine, user_id, body, None), lambda: submit(engine, user_id, body, None)
-    )
-    assert isinstance(outcome, Submitted) and not outcome.created
-    assert whole_database() == left
-
-
 def test_the_sweep_does_not_send_again_what_a_relay_is_publishing(here: World) -> None:
     """The end of a job, long ago, whose event a relay marks published while the sweep looks."""
     job_id = job_in(here, "succeeded").job_id

@@ -1,0 +1,122 @@
+"""The ledger: who may still ask for how much, and what has been spent (contract: limits.md).
+
+Invariant: `used - overrun + reserved <= limit` in every row at every instant. The functions of
+migrations/0003_ledger.sql write the rows; a job's end settles by itself, and so does a late bill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from peewee import DatabaseError
+
+from aijobs.models import database as db
+from aijobs.models.columns import columns_of
+from aijobs.models.errors import NoRoom
+
+_REFUSED = "AJ001"
+_OF_THE_PLATFORM = "PLATFORM_"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What a call costs at most: tokens of prompt and answer, and micro-dollars."""
+
+    tokens: int
+    cost_micro_usd: int
+
+
+@dataclass(frozen=True, slots=True)
+class UserLimits:
+    """What a user may ask for who has no limits of their own; None is no limit."""
+
+    daily_jobs: int = 20
+    daily_tokens: int = 100_000
+    monthly_tokens: int | None = None
+    active: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """What the platform's key may spend in a UTC day."""
+
+    tokens: int = 10_000_000
+    cost_micro_usd: int = 500_000_000
+
+    def params(self) -> dict[str, Any]:
+        """Parameters of the ledger's statements."""
+        return {"platform_tokens": self.tokens, "platform_cost": self.cost_micro_usd}
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What is decided under the lock of a user's settings; `active_jobs` is counted up to the
+    limit."""
+
+    ai_enabled: bool
+    max_active_jobs: int
+    active_jobs: int
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further job may be under way."""
+        return self.active_jobs >= self.max_active_jobs
+
+
+def pass_gate(user_id: UUID, defaults: UserLimits) -> Gate:
+    """Lock the user's settings (made with `defaults`) until the caller's transaction ends."""
+    row = db.row(_GATE, columns_of(defaults) | {"user_id": user_id})
+    assert row is not None
+    return Gate(**row)
+
+
+def reserve(job_id: UUID, bound: Bound, budget: Budget) -> None:
+    """Reserve one job and one call for a job that the caller's transaction has just made.
+
+    Raises NoRoom; then the transaction must be rolled back.
+    """
+    with refusals():
+        db.rows(_RESERVE, columns_of(bound) | budget.params() | {"job_id": job_id})
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Turn the ledger's refusal of a statement into NoRoom."""
+    try:
+        yield
+    except DatabaseError as error:
+        if db.sql_state(error) != _REFUSED:
+            raise
+        raise NoRoom(str(error).splitlines()[0]) from None
+
+
+def seconds_to_midnight(user_id: UUID, refused: NoRoom) -> float:
+    """How long until the day ends whose row had no room: the user's, or the platform's."""
+    of_the_platform = refused.code.startswith(_OF_THE_PLATFORM)
+    params = {"user_id": user_id, "utc": of_the_platform}
+    row = db.read(lambda: db.row(_MIDNIGHT, params))
+    assert row is not None
+    return float(row["seconds"])
+
+
+_GATE = """
+SELECT * FROM user_gate(%(user_id)s, %(daily_jobs)s, %(daily_tokens)s, %(monthly_tokens)s,
+                        %(active)s)
+"""
+
+_RESERVE = """
+SELECT ledger_reserve(%(job_id)s, %(tokens)s, %(cost_micro_usd)s, %(platform_tokens)s,
+                      %(platform_cost)s)
+"""
+
+_MIDNIGHT = """
+SELECT extract(epoch FROM (date_trunc('day', now() AT TIME ZONE zone.name) + interval '1 day')
+                          AT TIME ZONE zone.name - now())::float AS seconds
+FROM (SELECT CASE WHEN %(utc)s THEN 'UTC' ELSE coalesce(
+          (SELECT ledger_zone(s) FROM user_ai_settings s WHERE s.user_id = %(user_id)s), 'UTC')
+      END AS name) zone
+"""

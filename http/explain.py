@@ -48,5 +48,8 @@ def explain_output(
 
 
 def _standard_input() -> str:
-    """All of it, byte by byte as UTF-8: no line ends are changed. An envelope needs none."""
-    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
+    """All of it, byte by byte as UTF-8: no line ends are changed. An envelope needs none.
+
+    What is no UTF-8 becomes halves of surrogate pairs, which no answer may hold.
+    """
+    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="surrogateescape")

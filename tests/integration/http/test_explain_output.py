@@ -41,6 +41,22 @@ def test_an_envelope_replaces_standard_input(tmp_path: Path) -> None:
     )
 
 
+def test_an_envelope_whose_content_is_no_text_is_the_providers_fault() -> None:
+    for content in (7, {"text": CARD}, [[CARD]]):
+        envelope = json.dumps({"content": content})
+        told = explain(CARDS, "", finish_reason="stop", envelope=envelope)
+        assert (told["outcome"], told["code"]) == ("reject", "PROVIDER_UNAVAILABLE")
+        assert told["retryable"] is True
+
+
+def test_bytes_that_are_no_utf_8_are_an_answer_to_reject() -> None:
+    command = _command("--job-type", "flashcard_generation", "--finish-reason", "stop")
+    for spoiled in (b"newton\xff", "newton\ud83d".encode(errors="surrogatepass")):
+        raw = CARD.encode().replace(b"newton", spoiled)
+        told = subprocess.run(command, input=raw, capture_output=True, check=True)
+        assert json.loads(told.stdout)["code"] == "OUTPUT_INVALID_JSON"
+
+
 def test_refs_and_count_are_judged_against() -> None:
     two = '{"flashcards": [{"front": "a", "back": "b", "ref": "k9"}, {"front": "c", "back": "d"}]}'
     told = explain(CARDS, two, finish_reason="stop", params='{"refs": ["k1"]}')
@@ -50,6 +66,8 @@ def test_refs_and_count_are_judged_against() -> None:
     )
     assert told["outcome"] == "repair"
     assert [card["front"] for card in told["value"]["flashcards"]] == ["a"]
+    params = '{"requested_count": null, "refs": null}'
+    assert explain(CARDS, CARD, finish_reason="stop", params=params)["outcome"] == "accept"
 
 
 def test_a_wrong_question_is_one_line() -> None:
@@ -81,5 +99,8 @@ def _outcome(case: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _run(*words: str, raw: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "aijobs.http.cli", "explain-output", *words]
-    return subprocess.run(command, input=raw, capture_output=True, text=True, check=False)
+    return subprocess.run(_command(*words), input=raw, capture_output=True, text=True, check=False)
+
+
+def _command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "aijobs.http.cli", "explain-output", *words]

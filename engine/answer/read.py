@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from aijobs.engine.answer.decode import decode_document, decode_lists
 from aijobs.engine.answer.finish import check_finish
 from aijobs.engine.answer.fit import fit_model
 from aijobs.engine.answer.params import AnswerParams
@@ -85,9 +86,11 @@ def refuse_repairs(reading: Reading) -> None:
 STEPS: tuple[Callable[[Reading], None], ...] = (
     check_finish,
     parse_text,
+    decode_document,
+    unwrap,
+    decode_lists,
     restore_tex,
     clean_text,
-    unwrap,
     mend,
     fit_model,
     refuse_repairs,

@@ -62,8 +62,12 @@ def restore_tex(reading: Reading) -> None:
     if restored != reading.value:
         reading.value = restored
         reading.repaired("TeX commands restored")
-    if _UNESCAPED_ENVIRONMENT.search(reading.text) and _UNESCAPED_ROW.search(reading.text):
+    if any(map(_has_lost_rows, (reading.text, *reading.sources))):
         raise AnswerFault("OUTPUT_INVALID_JSON", "Escape every backslash: write \\\\\\\\ for \\\\.")
+
+
+def _has_lost_rows(source: str) -> bool:
+    return bool(_UNESCAPED_ENVIRONMENT.search(source) and _UNESCAPED_ROW.search(source))
 
 
 def restored_text(text: str) -> str:

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from aijobs.engine.answer.hollow import hollow_places
 from aijobs.engine.answer.params import AnswerParams
-from aijobs.engine.answer.placeholders import placeholders
 from aijobs.engine.answer.reading import Reading
 from aijobs.engine.answer.strict import Unacceptable, check_text
 from aijobs.engine.definition import JobDefinition
@@ -39,7 +39,7 @@ def check_schema(reading: Reading) -> None:
 
 
 def check_rules(reading: Reading) -> None:
-    """BUSINESS_VALIDATION_FAILED: the job type's own rules, and no placeholders."""
+    """BUSINESS_VALIDATION_FAILED: the job type's own rules, and texts that say something."""
     _keep_rules(reading.definition, reading.value, reading.params)
 
 
@@ -68,7 +68,7 @@ def _sentence(item: Any) -> str:
 
 def _keep_rules(definition: JobDefinition, value: dict[str, Any], params: AnswerParams) -> None:
     output = definition.output_model.model_validate(value)
-    problems = [*placeholders(output), *definition.rules(output, params)]
+    problems = [*hollow_places(output), *definition.rules(output, params)]
     if problems:
         raise _fault("BUSINESS_VALIDATION_FAILED", problems)
 

@@ -69,6 +69,8 @@ def test_these_say_the_same(text: str) -> None:
         TWO.replace('"back"', '"Back"'),
         TWO.replace('"flashcards"', '"cards", "x"'),
         f'{{"error": {TWO}}}',
+        f'{{"thinking": {TWO}}}',
+        f'{{"tool_call": {TWO}}}',
         f'{{"ok": true, "data": {TWO}}}',
         '{"flashcards": {"front": "a", "back": "b"}}',
         '{"flashcards": "a: b"}',
@@ -104,6 +106,29 @@ def test_these_are_never_guessed(text: str) -> None:
 )
 def test_text_comes_through(source: str, text: str) -> None:
     assert read(CARDS, card(source)).value["flashcards"][0]["back"] == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (r"$\frac{1}{2}$", r"$\frac{1}{2}$"),
+        (r"a\u0007b", "ab"),
+        (r"two\nlines", "two\nlines"),
+    ],
+)
+def test_text_comes_through_a_second_encoding(source: str, text: str) -> None:
+    inner = card(source)
+    items = inner[len('{"flashcards": ') : -1]
+    for shape in (json.dumps(inner), json.dumps({"flashcards": items})):
+        assert read(CARDS, shape).value["flashcards"][0]["back"] == text
+
+
+@pytest.mark.parametrize("source", [r"a\u0000b", r"a\ud83d", r"\begin{pmatrix}a\\ b\end{pmatrix}"])
+def test_what_is_refused_in_a_document_is_refused_in_a_second_encoding(source: str) -> None:
+    inner = card(source)
+    assert isinstance(fault_of(CARDS, json.dumps(inner)), AnswerFault)
+    items = inner[len('{"flashcards": ') : -1]
+    assert isinstance(fault_of(CARDS, json.dumps({"flashcards": items})), AnswerFault)
 
 
 @pytest.mark.parametrize(
@@ -285,6 +310,43 @@ def test_refs_must_be_the_snapshots() -> None:
         read(CARDS, text, refs=frozenset({"k1"}))
     assert caught.value.code == "REFERENCE_VALIDATION_FAILED"
     assert read(CARDS, TWO.replace('"a1"', '"a1", "ref": null')).outcome == "accept"
+
+
+#: One text of each kind of output that must say something, blanked.
+BLANKED = [
+    ("quiz_generation", question(["a", "b"], 0), "q"),
+    ("quiz_generation", question(["a", "b"], 0), "b"),
+    ("flashcard_generation", card("b", front="f"), "f"),
+    ("flashcard_generation", card("b", front="f"), "b"),
+    ("learning_state_analysis", '{"summary": "s", "mastery": [{"topic": "t", "score": 1}]}', "s"),
+    ("learning_state_analysis", '{"summary": "s", "mastery": [{"topic": "t", "score": 1}]}', "t"),
+    (
+        "weak_point_analysis",
+        '{"weak_points": [{"topic": "t", "severity": "low", "evidence": "e"}]}',
+        "e",
+    ),
+    (
+        "next_action_planning",
+        '{"actions": [{"title": "t", "priority": "low", "minutes": 5, "reason": "r"}]}',
+        "t",
+    ),
+    ("active_recall", '{"score": 1, "missing": [], "feedback": "f"}', "f"),
+    ("active_recall", '{"score": 1, "missing": ["m"], "feedback": "f"}', "m"),
+    ("feynman_evaluation", '{"score": 1, "clarity": 1, "gaps": ["g"], "feedback": "f"}', "g"),
+]
+
+
+@pytest.mark.parametrize("blank", [" ", "\\t", "\\u3000", "\\u200b", "\\ufeff \\u2060", "\\u3164"])
+@pytest.mark.parametrize(("job_type", "text", "said"), BLANKED)
+def test_a_text_that_nobody_can_see_is_refused(
+    job_type: str, text: str, said: str, blank: str
+) -> None:
+    job = definition(job_type)
+    assert read(job, text).outcome == "accept"
+    fault = fault_of(job, text.replace(f'"{said}"', f'"{blank}"'))
+    assert isinstance(fault, AnswerFault) and fault.repairable
+    assert fault.code == "BUSINESS_VALIDATION_FAILED"
+    assert any(problem.endswith("is blank") for problem in fault.problems)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from aijobs.engine.answer import AnswerParams, read_answer
+from aijobs.engine.answer import AnswerParams, Reading, take_steps
 from aijobs.engine.chat import Reply
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import AnswerFault, JobFault, ProviderFault
@@ -35,20 +35,37 @@ def explain(
 ) -> dict[str, Any]:
     """`{outcome: accept | repair | reject, value?, code?, retryable?, steps}` of an answer.
 
+    `steps` are those that were taken, in order, with what each repaired; the last one of a rejected
+    answer with what it found. No step is taken when the message itself is strange.
+
     `params` is JSON with `requested_count` and `refs`; `envelope` is JSON, the provider's message
     object, whose content, when it has one, replaces `raw`. Raises Unexplainable.
     """
     message, judged_by = _message(raw, envelope), _params(params)
+    reading: Reading | None = None
     try:
-        answer = read_answer(definition, _reply(message, finish_reason), judged_by)
+        reading = Reading(definition, _reply(message, finish_reason), judged_by)
+        answer = take_steps(reading)
     except JobFault as fault:
+        found = fault.problems if isinstance(fault, AnswerFault) else (fault.detail,)
         return {
             "outcome": "reject",
             "code": fault.code,
             "retryable": another_call_follows(fault),
-            "steps": list(fault.problems) if isinstance(fault, AnswerFault) else [fault.detail],
+            "steps": _steps(reading, found),
         }
-    return {"outcome": answer.outcome, "value": answer.value, "steps": list(answer.steps)}
+    return {"outcome": answer.outcome, "value": answer.value, "steps": _steps(reading)}
+
+
+def _steps(reading: Reading | None, found: tuple[str, ...] = ()) -> list[str]:
+    """One line a step; `found` belongs to the last one."""
+    taken = {} if reading is None else dict(reading.taken)
+    last = next(reversed(taken), "read the message")
+    taken[last] = (*taken.get(last, ()), *found)
+    return [
+        f"{name.replace('_', ' ')}{': ' if said else ''}{'; '.join(said)}"
+        for name, said in taken.items()
+    ]
 
 
 def another_call_follows(fault: JobFault) -> bool:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from aijobs.engine.answer.read import STEPS
 from aijobs.engine.explain import explain
 from tests.unit.engine.answer.reading import CARDS, definition
 from tests.unit.engine.answer.test_cases import CASES, permitted
@@ -25,8 +26,22 @@ def test_the_command_prints_one_object() -> None:
     assert json.loads(told.stdout) == {
         "outcome": "accept",
         "value": json.loads(CARD),
-        "steps": [],
+        "steps": [step.__name__.replace("_", " ") for step in STEPS],
     }
+
+
+def test_the_steps_tell_what_each_did_and_where_it_ended() -> None:
+    raw = f"```json\n{CARD}\n```".replace("newton", r"$\frac{1}{2}$ \u0007")
+    told = explain(CARDS, raw, finish_reason="stop")
+    assert [step for step in told["steps"] if ": " in step] == [
+        "parse text: text around the document left out",
+        "restore tex: TeX commands restored",
+        "clean text: control characters removed",
+    ]
+    told = explain(CARDS, CARD.replace("newton", " "), finish_reason="stop")
+    assert told["steps"][-2:] == ["check schema", "check rules: flashcards[0]: back is blank"]
+    told = explain(CARDS, "", finish_reason="length")
+    assert told["steps"] == ["check finish: The answer was cut at the token limit."]
 
 
 def test_an_envelope_replaces_standard_input(tmp_path: Path) -> None:
@@ -47,6 +62,7 @@ def test_an_envelope_whose_content_is_no_text_is_the_providers_fault() -> None:
         told = explain(CARDS, "", finish_reason="stop", envelope=envelope)
         assert (told["outcome"], told["code"]) == ("reject", "PROVIDER_UNAVAILABLE")
         assert told["retryable"] is True
+        assert told["steps"] == ["read the message: the content is no text"]
 
 
 def test_bytes_that_are_no_utf_8_are_an_answer_to_reject() -> None:

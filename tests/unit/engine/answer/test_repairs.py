@@ -42,7 +42,7 @@ TWO = '{"flashcards": [{"front": "a1", "back": "b1"}, {"front": "a2", "back": "b
 def test_these_say_the_same(text: str) -> None:
     answer = read(CARDS, text)
     assert (answer.outcome, answer.value) == ("repair", json.loads(TWO))
-    assert answer.steps
+    assert answer.repairs
 
 
 @pytest.mark.parametrize(

@@ -101,12 +101,12 @@ def test_a_wrong_question_is_one_line() -> None:
 
 def _outcome(case: dict[str, Any]) -> tuple[str, Any]:
     context = case["context"] or {}
-    count = context.get("requested_count")
+    params = {name: context.get(name) for name in ("requested_count", "refs")}
     told = explain(
         definition(case["job_type"]),
         case["raw"] or "",
         finish_reason=case["finish_reason"],
-        params=json.dumps({"requested_count": count}),
+        params=json.dumps(params),
         envelope=None if case["envelope"] is None else json.dumps(case["envelope"]),
     )
     if told["outcome"] == "reject":

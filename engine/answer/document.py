@@ -22,10 +22,10 @@ _LIKE_DOCUMENT = re.compile(
 )
 #: Where thinking begins or ends, as the families of models mark it.
 _TAG = re.compile(
-    r"""< \s* (?P<slash>/?) \s* (?:\w+:)?
+    r"""< \s*+ (?P<slash>/?) \s*+ (?:\w++:)?
             (?: think | thinking | thoughts? | reasoning | reflection | analysis | scratchpad
               | cot | chain_of_thought | draft | 思考 | 推理 | 草稿 )
-            (?: \s+ [\w-]+= [^<>]* )? \s* >
+            (?: \s+ [\w-]+= [^<>]*+ | \s*+ ) >
       | ◁ (?P<stroke>/?) think ▷
       | \[ (?P<solidus>/?) (?: think | thinking ) \]
       | <\|\ ? (?: (?P<end>end_of_ | /) | begin_of_ )? (?: thoughts? | think | thinking ) \ ?\|>

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 
+from aijobs.engine.errors import JobFault
 from tests.unit.engine.answer.reading import CARDS, card, fault_of, read
 
 WHOLE = card("b")
@@ -92,3 +94,14 @@ def test_twenty_thousand_levels_are_refused_quietly(opening: str, closed: bool) 
     text = opening + ("]" * 20_000 if closed else "")
     assert fault_of(CARDS, text).code == "OUTPUT_INVALID_JSON"
     assert fault_of(CARDS, f"Here: {text}").code == "OUTPUT_INVALID_JSON"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("opening", ["<", "<think a=", "["])
+@pytest.mark.parametrize("piece", [" ", "<", "think ", "</think>", '{"a": '])
+def test_the_time_grows_with_the_length_and_not_with_its_square(opening: str, piece: str) -> None:
+    """A square of this length takes minutes; the time-out is what fails then."""
+    filling = opening + piece * (200_000 // len(piece))
+    for text in (filling, filling + WHOLE, WHOLE + filling):
+        with suppress(JobFault):
+            assert read(CARDS, text).value == VALUE

@@ -16,8 +16,8 @@ from aijobs.engine.answer.strict import NotJson, decode_at
 _OPENER = re.compile(r"[{\[]")
 #: An opener that begins a document, not a phrase: a key, a quote, a comment or an object follows.
 _LIKE_DOCUMENT = re.compile(
-    r"""(?: \{\s*(?: \\?["'“] | [A-Za-z_]\w*\s*[:：] | // | /\* | \#\s )
-          | \[\s*(?: \\?["'“] | \{ | // | /\* ) )""",
+    r"""(?: \{(?:\s|\\[nrt])*(?: \\?["'“] | [A-Za-z_]\w*\s*[:：] | // | /\* | \#\s )
+          | \[(?:\s|\\[nrt])*(?: \\?["'“] | \{ | // | /\* ) )""",
     re.VERBOSE,
 )
 #: Where thinking begins or ends, as the families of models mark it.

@@ -31,6 +31,8 @@ TWO = '{"flashcards": [{"front": "a1", "back": "b1"}, {"front": "a2", "back": "b
         TWO.replace('", ', '", // note\n'),
         TWO.replace("[", "[ /* cards */ "),
         TWO.replace('"', '\\"'),
+        json.dumps(json.dumps(json.loads(TWO), indent=2))[1:-1],
+        json.dumps(json.dumps(json.loads(TWO)["flashcards"], indent="\t"))[1:-1],
         TWO.replace(", ", ",\u00a0"),
         json.dumps(TWO),
         TWO.replace("}]}", '}], "status": "succeeded"}'),

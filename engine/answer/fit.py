@@ -20,6 +20,8 @@ from aijobs.engine.answer.reading import Reading
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?")
+#: A key that somebody would choose. Any other may be the rest of a text whose quotes ended it.
+_NAME = re.compile(r"[\w$@][\w$@ .:/-]{0,59}")
 #: An unknown key like these may hold a second answer: nobody may choose between two.
 _ANSWER_WORDS = ("answer", "correct", "solution")
 
@@ -36,7 +38,7 @@ def _model(reading: Reading, value: Any, model: type[BaseModel]) -> Any:
     fitted = {}
     for key, item in value.items():
         if key not in fields:
-            if reading.guessed or _resembles(key, fields):
+            if reading.guessed or not _NAME.fullmatch(key) or _resembles(key, fields):
                 fitted[key] = item
             else:
                 reading.repaired("unknown keys left out")

@@ -202,6 +202,19 @@ def test_an_answer_with_two_readings_or_none_is_refused(options: list[str], answ
     assert fault_of(QUIZ, question(options, answer)).code.endswith("VALIDATION_FAILED")
 
 
+@pytest.mark.parametrize("key", [", says he", "", "。", "？ ", '\\" or \\"', "x" * 61])
+def test_a_key_that_nobody_would_choose_is_not_dropped(key: str) -> None:
+    """It may be the rest of a text: `"back": "a", says he": "b"` with a quote forgotten twice."""
+    text = TWO.replace('"b1"', f'"b1", "{key}": "b3"')
+    assert fault_of(CARDS, text).code == "SCHEMA_VALIDATION_FAILED"
+
+
+@pytest.mark.parametrize("key", ["id", "user_id", "$schema", "@type", "难度", "hint 2", "x-y.z"])
+def test_a_key_of_somebody_else_is_left_out(key: str) -> None:
+    text = TWO.replace('"b1"', f'"b1", "{key}": "b3"')
+    assert read(CARDS, text).value == json.loads(TWO)
+
+
 def test_a_second_answer_under_another_key_is_not_dropped() -> None:
     text = question(["ox", "cx"], 0).replace(
         '"answer_index"', '"correct_answer": "B", "answer_index"'

@@ -6,6 +6,7 @@ points at nothing outside the snapshot.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +20,8 @@ from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import AnswerFault
 
 _MAX_PROBLEMS = 20
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+_BRANCH = re.compile(r"(?:literal|list|function-before)\[.*\]|constrained-\w+")
 
 
 def validate_output(definition: JobDefinition, output: Any, params: AnswerParams) -> dict[str, Any]:
@@ -54,16 +57,27 @@ def _validated(definition: JobDefinition, value: Any) -> dict[str, Any]:
     except ValidationError as error:
         raise _fault(
             "SCHEMA_VALIDATION_FAILED",
-            [_sentence(item) for item in error.errors(include_url=False, include_input=False)],
+            [
+                _sentence(item)
+                for item in error.errors(include_url=False, include_input=False)
+                if item["type"] != "none_required"  # of a field that may be left out, not null
+            ],
         ) from None
     return output.model_dump(exclude_unset=True)
 
 
 def _sentence(item: Any) -> str:
-    place = "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part[:60]}" for part in item["loc"]
-    )
+    place = "".join(map(_step, item["loc"]))
     return f"{place.lstrip('.') or 'the document'}: {item['msg']}"
+
+
+def _step(part: int | str) -> str:
+    """A key that is no name may be a piece of a text, which a log must not hold: it is not told."""
+    if isinstance(part, int):
+        return f"[{part}]"
+    if _BRANCH.fullmatch(part):  # which of a field's alternatives was tried
+        return ""
+    return f".{part}" if _NAME.fullmatch(part) else ".<a key that is no name>"
 
 
 def _keep_rules(definition: JobDefinition, value: dict[str, Any], params: AnswerParams) -> None:

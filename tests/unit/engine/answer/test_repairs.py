@@ -205,8 +205,10 @@ def test_an_answer_with_two_readings_or_none_is_refused(options: list[str], answ
 @pytest.mark.parametrize("key", [", says he", "", "。", "？ ", '\\" or \\"', "x" * 61])
 def test_a_key_that_nobody_would_choose_is_not_dropped(key: str) -> None:
     """It may be the rest of a text: `"back": "a", says he": "b"` with a quote forgotten twice."""
-    text = TWO.replace('"b1"', f'"b1", "{key}": "b3"')
-    assert fault_of(CARDS, text).code == "SCHEMA_VALIDATION_FAILED"
+    fault = fault_of(CARDS, TWO.replace('"b1"', f'"b1", "{key}": "b3"'))
+    assert isinstance(fault, AnswerFault) and fault.code == "SCHEMA_VALIDATION_FAILED"
+    said = "flashcards[0].<a key that is no name>: Extra inputs are not permitted"
+    assert fault.problems == (said,)  # it is logged, and a piece of a text is none of a log's
 
 
 @pytest.mark.parametrize("key", ["id", "user_id", "$schema", "@type", "难度", "hint 2", "x-y.z"])
@@ -388,6 +390,17 @@ def test_placeholders_are_refused(cards: list[dict[str, str]]) -> None:
 def test_a_card_about_such_words_is_none(front: str, back: str) -> None:
     cards = {"flashcards": [{"front": front, "back": back}]}
     assert read(CARDS, json.dumps(cards)).value == cards
+
+
+def test_problems_say_what_a_field_may_be() -> None:
+    asked = json.loads(question(["a", "b"], 0))["questions"][0]
+    value = {"questions": [{**asked, "difficulty": "moderate", "explanation": 3}]}
+    fault = fault_of(QUIZ, json.dumps(value))
+    assert isinstance(fault, AnswerFault)
+    assert fault.problems == (
+        "questions[0].explanation: Input should be a valid string",
+        "questions[0].difficulty: Input should be 'easy', 'medium' or 'hard'",
+    )
 
 
 def test_problems_name_the_place() -> None:

@@ -187,7 +187,8 @@ def _told_operators(knob: str, options: dict[str, Any]) -> str:
 
 
 def assert_told(job: AiJob, code: str, edge: str, logs: list[Any], operators: str) -> None:
-    (ended,) = [line for line in logs if line["event"] == "attempt_failed"]
+    told = "route_failed" if edge == HAND_BACK else "attempt_failed"
+    (ended,) = [line for line in logs if line["event"] == told]
     assert ended["error_code"] == code and operators in ended["detail"]
     if edge == HAND_BACK:
         assert (job.public_error_message, job.internal_error_message) == (None, None)

@@ -22,7 +22,10 @@ class Circuits:
         settings = self._engine.settings
         done = 0
         if settings.circuit_by_itself:
-            done += circuit.probe_due(self._engine.holder, circuit_rules(settings))
+            turned = circuit.probe_due(self._engine.holder, circuit_rules(settings))
+            if turned is None:
+                return 0
+            done += turned
         for _ in range(_BATCHES):
             woken = self._wake()
             done += woken

@@ -65,13 +65,15 @@ def admission(routes: Routes, job_type: str) -> str | None:
     return None if row is None else row["code"]
 
 
-def probe_due(who: str, rules: CircuitRules) -> int:
-    """Open half what has been open long enough; how many circuits that were."""
+def probe_due(who: str, rules: CircuitRules) -> int | None:
+    """Open half what has been open long enough; how many circuits that were, None when no route
+    has ever failed."""
     params = {"who": who, "probes": rules.probes}
     found = db.statement(
         "circuit", "SELECT circuit_probe_due(%(who)s, %(probes)s) AS turned", params
     )
-    return int(found[0]["turned"])
+    turned: int | None = found[0]["turned"]
+    return turned
 
 
 def wake(

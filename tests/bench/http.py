@@ -16,7 +16,7 @@ import httpx
 from aijobs.http import tokens
 from aijobs.models import migrate
 from tests.eventually import eventually
-from tests.world import World, settings_for, world
+from tests.world import ROOM_VARIABLES, World, settings_for, world
 
 CREATES = 400
 CLIENTS = 8
@@ -50,7 +50,7 @@ def _create(client: httpx.Client, made: World) -> None:
 @contextmanager
 def _api(database_url: str, redis_url: str) -> Iterator[str]:
     environ = {**os.environ, "DATABASE_URL": database_url, "REDIS_URL": redis_url}
-    environ["AIJOBS_USER_REQUESTS_PER_MINUTE"] = "6000"
+    environ |= ROOM_VARIABLES
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         process = subprocess.Popen(

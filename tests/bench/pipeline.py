@@ -26,7 +26,7 @@ from aijobs.engine.signals import Signals
 from aijobs.models import migrate
 from tests.eventually import eventually
 from tests.servers import OwnPostgres, OwnValkey
-from tests.world import settings_for, world
+from tests.world import ROOM_VARIABLES, settings_for, world
 
 LATENCIES = 40
 PROCESSES = {"ai-interactive": (2, 8), "system": (1, 4)}
@@ -77,7 +77,7 @@ def measure(database_url: str, redis_url: str, count: int) -> dict[str, Any]:
 def workers(database_url: str, redis_url: str) -> Iterator[None]:
     """Worker processes as in production, on both cores."""
     environ = {**os.environ, "DATABASE_URL": database_url, "REDIS_URL": redis_url}
-    environ |= {"AIJOBS_LOG_LEVEL": "warning", "AIJOBS_DATABASE_CONNECTIONS": "8"}
+    environ |= ROOM_VARIABLES | {"AIJOBS_LOG_LEVEL": "warning", "AIJOBS_DATABASE_CONNECTIONS": "8"}
     started = [
         subprocess.Popen(
             [

@@ -22,10 +22,7 @@ class Circuits:
         settings = self._engine.settings
         done = 0
         if settings.circuit_by_itself:
-            turned = circuit.probe_due(self._engine.holder, circuit_rules(settings))
-            if turned is None:
-                return 0
-            done += turned
+            done += circuit.probe_due(self._engine.holder, circuit_rules(settings))
         for _ in range(_BATCHES):
             woken = self._wake()
             done += woken

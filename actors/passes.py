@@ -129,7 +129,7 @@ def all_passes(engine: Engine, broker: Transport, worked: Callable[[], None]) ->
         [
             Pass("reaper", interval, reaper.run_once),
             Pass("sweep", interval, sweep.run_once),
-            Pass("circuits", settings.circuit_open_seconds, circuits.run_once),
+            Pass(maintenance.CIRCUITS, interval, circuits.run_once),
             Pass("outbox_release", interval, release),
             Pass("purge", PURGE_INTERVAL_SECONDS, lambda _since: purge()),
         ],

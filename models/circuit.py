@@ -65,15 +65,13 @@ def admission(routes: Routes, job_type: str) -> str | None:
     return None if row is None else row["code"]
 
 
-def probe_due(who: str, rules: CircuitRules) -> int | None:
-    """Open half what has been open long enough; how many circuits that were, None when no route
-    has ever failed."""
+def probe_due(who: str, rules: CircuitRules) -> int:
+    """Open half what has been open long enough; how many circuits that were."""
     params = {"who": who, "probes": rules.probes}
     found = db.statement(
         "circuit", "SELECT circuit_probe_due(%(who)s, %(probes)s) AS turned", params
     )
-    turned: int | None = found[0]["turned"]
-    return turned
+    return int(found[0]["turned"])
 
 
 def wake(

@@ -173,16 +173,13 @@ BEGIN
     RETURN refusal;
 END $$;
 
--- Opens half what has been open long enough; how many circuits that were, null when no route has ever
--- failed. An account, a key or a model is tried by one probe at a time, a server by `most_probes`.
+-- Opens half what has been open long enough; how many circuits that were. An account, a key or a
+-- model is tried by one probe at a time, a server by `most_probes`.
 CREATE FUNCTION circuit_probe_due(who text, most_probes integer) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     circuit platform_circuit;
     turned integer := 0;
 BEGIN
-    IF NOT EXISTS (SELECT FROM platform_circuit) THEN
-        RETURN NULL;
-    END IF;
     FOR circuit IN SELECT * FROM platform_circuit c
                    WHERE c.state = 'open' AND c.next_probe_at <= now() FOR UPDATE SKIP LOCKED LOOP
         PERFORM circuit_change(circuit, 'half_open', circuit.cause, who, 0,

@@ -149,9 +149,6 @@ DECLARE
     circuit platform_circuit;
     turned integer := 0;
 BEGIN
-    IF NOT EXISTS (SELECT FROM platform_circuit) THEN
-        RETURN NULL;
-    END IF;
     FOR circuit IN SELECT * FROM platform_circuit c
                    WHERE c.state = 'open' AND c.next_probe_at <= now() FOR UPDATE SKIP LOCKED LOOP
         PERFORM circuit_change(circuit, 'half_open', circuit.cause, who, 0,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,7 @@ from tests.world import World, settings_for, world
 
 JOBS = 100
 THREADS = {"ai-interactive": 16}
-CALL_SECONDS = 0.5
+CALL_SECONDS = 0.8
 
 _RECOVERY_SECONDS = 120
 #: Recovery is as by default, only sooner.
@@ -56,7 +57,8 @@ class System:
 
     def create(self, count: int) -> list[UUID]:
         """Jobs as POST /jobs makes them, and the hint after them."""
-        made = [self.here.create(questionCount=2).id for _ in range(count)]
+        with ThreadPoolExecutor(4) as pool:
+            made = list(pool.map(lambda _: self.here.create(questionCount=2).id, range(count)))
         with self.redis() as client:
             Signals(client).hint_outbox()
         return made

@@ -1,0 +1,33 @@
+"""A world with many connections, whose limits a test sets; the API as its user sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from tests.integration.http.caller import Caller, caller
+from tests.world import World, settings_for, world
+
+#: So many that rivals meet in the database, and few enough for the run's server.
+CONNECTIONS = 60
+
+
+@pytest.fixture
+def here(database_url: str, redis_url: str) -> Iterator[World]:
+    """A user whose first request is still to come."""
+    with world(settings_for(database_url, redis_url), connections=CONNECTIONS) as made:
+        yield made
+
+
+@pytest.fixture
+def redis_client(redis_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(redis_url) as client:
+        yield client
+
+
+@pytest.fixture
+def me(here: World, redis_client: redis.Redis) -> Caller:
+    """The API in this process as the user of the world sees it."""
+    return caller(here, here.user_id, redis_client)

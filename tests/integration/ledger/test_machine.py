@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
+    initialize,
     invariant,
     precondition,
     rule,
@@ -54,9 +55,9 @@ from tests.integration.ledger.plain import Amount, Call, Home, Job, Ledger, Row
 from tests.integration.models.states import FAILURE, claimed, hasty, new_job
 from tests.world import World
 
-LIMITS = UserLimits(daily_jobs=5, daily_tokens=3000, monthly_tokens=5000, active=3)
-BUDGET = Budget(tokens=4500, cost_micro_usd=5000)
-CEILING = Ceiling(5, 3000, 5000, 4500, 5000)
+LIMITS = UserLimits(daily_jobs=5, daily_tokens=1500, monthly_tokens=2500, active=3)
+BUDGET = Budget(tokens=2000, cost_micro_usd=1500)
+CEILING = Ceiling(5, 1500, 2500, 2000, 1500)
 USERS = (uuid4(), uuid4())
 ZONES = ("UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago")  # the first and the last to turn a day
 VALIDATED = Validated(output={}, output_hash="o" * 64, snapshot_hash="s" * 64)
@@ -90,13 +91,20 @@ def _move_months() -> None:
             sql(f"UPDATE {table} SET month = (month + ({step}) * interval '1 month')::date")
 
 
-amounts = st.integers(0, 900)
+amounts = st.sampled_from([300, 0, 1, 100, 450, 600])
 who = st.sampled_from(USERS)
+modes = st.sampled_from(["platform_key", "user_key"])
 which = st.integers(0, 7)
+ACTIVE, ENDED = ("running",), ("succeeded", "failed", "cancelled")
+
+
+def given_a(*states: str) -> Any:
+    """A rule that has something to act on only while a job is in one of these states."""
+    return precondition(lambda self: self.pick(0, *states) is not None)
 
 
 class Books(RuleBasedStateMachine):
-    """The real ledger beside the plain one. A rule that finds no job to act on does nothing."""
+    """The real ledger beside the plain one."""
 
     here: World
 
@@ -114,17 +122,25 @@ class Books(RuleBasedStateMachine):
         local = dt.datetime.now(ZoneInfo(self.zones[user][0])).date()
         return Home(local, local.replace(day=1), dt.datetime.now(dt.UTC).date())
 
-    def _pick(self, number: int, *states: str) -> tuple[UUID, Job] | None:
+    def pick(self, number: int, *states: str) -> tuple[UUID, Job] | None:
         found = [item for item in self.ledger.jobs.items() if item[1].status in states]
         return found[number % len(found)] if found else None
 
-    def _lease(self, job_id: UUID, attempt_no: int) -> Lease:
-        return Lease(job_id, attempt_no, self.here.engine.holder)
+    def _taken(self, number: int, *states: str) -> tuple[Lease, Job]:
+        found = self.pick(number, *states)
+        assert found is not None
+        return Lease(found[0], found[1].attempt_no, self.here.engine.holder), found[1]
+
+    @initialize(first=st.lists(st.tuples(who, modes, amounts, amounts), min_size=2, max_size=4))
+    def begin(self, first: list[tuple[UUID, str, int, int]]) -> None:
+        """Some jobs are under way."""
+        for user, mode, tokens, cost in first:
+            self.create(user, mode, tokens, cost, claims=True)
 
     # What users and workers do.
 
-    @rule(user=who, mode=st.sampled_from(["platform_key", "user_key"]), tokens=amounts, cost=amounts)
-    def create(self, user: UUID, mode: str, tokens: int, cost: int) -> None:
+    @rule(user=who, mode=modes, tokens=amounts, cost=amounts, claims=st.booleans())
+    def create(self, user: UUID, mode: str, tokens: int, cost: int, claims: bool) -> None:
         new = new_job(self.here, user_id=user, credential_mode=mode, id=uuid7())
         job = Job(user, mode, self._today(user), Amount(tokens, cost))
 
@@ -135,126 +151,110 @@ class Books(RuleBasedStateMachine):
             reserve(new.id, Bound(tokens, cost), BUDGET)
             return None
 
-        active = [
-            job for job in self.ledger.jobs.values() if job.user == user and not job.settled
-        ]
-        if len(active) >= LIMITS.active:
-            assert db.transact("create", work) == "TOO_MANY_JOBS"
-        else:
-            refused = self.ledger.create(new.id, job)
-            assert _refusal(lambda: db.transact("create", work)) == refused
+        active = [job for job in self.ledger.jobs.values() if job.user == user and not job.settled]
+        full = len(active) >= LIMITS.active
+        refused = "TOO_MANY_JOBS" if full else self.ledger.create(new.id, job)
+        assert _refusal(lambda: db.transact("create", work)) == refused
+        if claims:
+            self.claim()
 
     @rule()
+    @given_a("queued")
     def claim(self) -> None:
+        queued = self.pick(0, "queued")
         lease = claimed(self.here)
-        queued = [i for i, job in self.ledger.jobs.items() if job.status == "queued"]
-        assert (lease is not None) == bool(queued)
+        assert (lease is None) == (queued is None)
         if lease is not None:
             job = self.ledger.jobs[lease.job_id]
-            job.status, job.attempt_no = "running", job.attempt_no + 1
-            assert job.attempt_no == lease.attempt_no
+            assert (job.status, job.attempt_no + 1) == ("queued", lease.attempt_no)
+            job.status, job.attempt_no = "running", lease.attempt_no
 
-    @rule(number=which, sent=amounts, written=amounts, cost=amounts)
-    def start_call(self, number: int, sent: int, written: int, cost: int) -> None:
-        if (found := self._pick(number, "running")) is None:
-            return
-        job_id, job = found
+    @rule(number=which, sent=amounts, written=amounts, cost=amounts, finishes=st.booleans())
+    @given_a(*ACTIVE)
+    def start_call(self, number: int, sent: int, written: int, cost: int, finishes: bool) -> None:
+        lease, job = self._taken(number, *ACTIVE)
         call = replace(CALL, id=uuid7(), input_bound=sent, output_bound=written, cost_bound=cost)
-        lease = self._lease(job_id, job.attempt_no)
         refused = self.ledger.start_call(job, Amount(sent + written, cost), self._today(job.user))
         told = _refusal(
             lambda: start_call(lease, call, lease_seconds=60, patient=hasty, budget=BUDGET)
         )
         assert told == refused
+        if finishes and refused is None:
+            self.finish_call(-1, "TMZBI"[number % 5], keep=False, again=True)
 
-    @rule(number=which, newest=st.booleans(), usage=st.sampled_from("TMZBI"), keep=st.booleans())
-    def finish_call(self, number: int, newest: bool, usage: str, keep: bool) -> None:
-        """Of any job, also one that has ended: told, missing, zero, beyond the bound, input alone;
-        also once more."""
-        found = [item for item in self.ledger.jobs.items() if item[1].calls]
-        if not found:
-            return
-        job_id, job = found[number % len(found)]
-        call_no = len(job.calls) if newest else 1 + number % len(job.calls)
+    def calls(self) -> list[tuple[UUID, Job, int]]:
+        """(job, ..., call_no) of all calls that nobody has finished yet."""
+        return [
+            (job_id, job, number)
+            for job_id, job in self.ledger.jobs.items()
+            for number, call in enumerate(job.calls, 1)
+            if call.is_open
+        ]
+
+    @rule(number=which, usage=st.sampled_from("TMZBI"), keep=st.booleans(), again=st.booleans())
+    @precondition(lambda self: self.calls())
+    def finish_call(self, number: int, usage: str, keep: bool, again: bool) -> None:
+        """Also of a job that has ended: told, missing, zero, beyond the bound, input alone.
+
+        Told again, something else, it stays as it is.
+        """
+        found = self.calls()
+        job_id, job, call_no = found[number % len(found)]
         call = job.calls[call_no - 1]
-        outcome, spent = _outcome(self._bound(job_id, call_no), usage)
+        outcome, spent = _outcome(_bound(job_id, call_no), usage)
         self.ledger.bill(job, call, spent)
-        lease = self._lease(job_id, call.attempt_no)
+        lease = Lease(job_id, call.attempt_no, self.here.engine.holder)
         if keep and job.status == "running" and call.attempt_no == job.attempt_no:
-            finish_with_result(lease, (call_no, outcome), VALIDATED, lease_seconds=60, patient=hasty)
+            finish_with_result(
+                lease, (call_no, outcome), VALIDATED, lease_seconds=60, patient=hasty
+            )
         else:
             finish_call(lease, call_no, outcome, patient=hasty)
+        if again:
+            finish_call(lease, call_no, _outcome((9, 9, 9), "B")[0], patient=hasty)
 
-    def _bound(self, job_id: UUID, call_no: int) -> tuple[int, int, int]:
-        (row,) = sql(
-            "SELECT input_tokens AS i, output_tokens AS o, cost_micro_usd AS c FROM ai_usage_log "
-            "WHERE job_id = %(id)s AND call_no = %(no)s",
-            id=job_id,
-            no=call_no,
-        )
-        return row["i"], row["o"], row["c"]
-
-    @rule(number=which, again=st.booleans())
-    def crash(self, number: int, again: bool) -> None:
-        """The lease lapses; the reaper queues the job again, or gives up."""
-        if (found := self._pick(number, "running")) is None:
-            return
-        job_id, job = found
-        self.here.lapse(job_id)
-        expire(job_id, grace_seconds=30)
+    @rule(number=which, how=st.sampled_from(["crash", "retry", "hand_back"]), claims=st.booleans())
+    @given_a(*ACTIVE)
+    def go_back(self, number: int, how: str, claims: bool) -> None:
+        """To the queue; or, when no retry is left, to the end."""
+        lease, job = self._taken(number, *ACTIVE)
         try:
-            if again:
-                requeue(job_id, delay_seconds=0)
-                job.status = "queued"
-                return
-        except IllegalTransition:
-            pass
-        give_up(job_id, FAILURE)
-        self.ledger.settle(job, "failed")
-
-    @rule(number=which)
-    def retry(self, number: int) -> None:
-        if found := self._pick(number, "running"):
-            lease = self._lease(found[0], found[1].attempt_no)
-            try:
+            if how == "crash":
+                self.here.lapse(lease.job_id)
+                expire(lease.job_id, grace_seconds=30)
+                requeue(lease.job_id, delay_seconds=0)
+            elif how == "retry":
                 release_for_retry(lease, FAILURE, delay_seconds=0, patient=hasty)
-                found[1].status = "queued"
-            except IllegalTransition:  # no retry is left
-                fail(lease, FAILURE, patient=hasty)
-                self.ledger.settle(found[1], "failed")
-
-    @rule(number=which, cause=st.sampled_from(["budget", "shutdown", "circuit"]))
-    def hand_back(self, number: int, cause: str) -> None:
-        if found := self._pick(number, "running"):
-            lease = self._lease(found[0], found[1].attempt_no)
-            hand_back(lease, cause=cause, delay_seconds=0, patient=hasty)
-            found[1].status = "queued"
-
-    @rule(number=which)
-    def cancel(self, number: int) -> None:
-        if found := self._pick(number, "queued", "running"):
-            job_id, job = found
-            if job.status == "queued":
-                cancel(job_id, reason="user", actor="test")
             else:
-                request_cancel(job_id, reason="user")
-                confirm_cancel(self._lease(job_id, job.attempt_no), patient=hasty)
-            self.ledger.settle(job, "cancelled")
-
-    @rule(number=which, well=st.booleans())
-    def settle(self, number: int, well: bool) -> None:
-        if found := self._pick(number, "running"):
-            lease = self._lease(found[0], found[1].attempt_no)
-            if well:
-                succeed(lease, output_hash="o" * 64)
+                hand_back(lease, cause="budget", delay_seconds=0, patient=hasty)
+        except IllegalTransition:
+            if how == "crash":
+                give_up(lease.job_id, FAILURE)
             else:
                 fail(lease, FAILURE, patient=hasty)
-            self.ledger.settle(found[1], "succeeded" if well else "failed")
+            self.ledger.settle(job, "failed")
+            return
+        job.status = "queued"
+        if claims:
+            self.claim()
 
-    @rule(number=which)
-    def complete(self, number: int) -> None:
-        if found := self._pick(number, "succeeded", "failed", "cancelled"):
-            complete(found[0])
+    @rule(number=which, status=st.sampled_from(ENDED), completes=st.booleans())
+    @given_a("queued", *ACTIVE)
+    def end(self, number: int, status: str, completes: bool) -> None:
+        """A queued one can only be cancelled."""
+        lease, job = self._taken(number, "queued", *ACTIVE)
+        if job.status == "queued":
+            cancel(lease.job_id, reason="user", actor="test")
+        elif status == "succeeded":
+            succeed(lease, output_hash="o" * 64)
+        elif status == "failed":
+            fail(lease, FAILURE, patient=hasty)
+        else:
+            request_cancel(lease.job_id, reason="user")
+            confirm_cancel(lease, patient=hasty)
+        self.ledger.settle(job, "cancelled" if job.status == "queued" else status)
+        if completes:
+            complete(lease.job_id)
 
     # What time and the user's settings do.
 
@@ -286,11 +286,8 @@ class Books(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """Once all jobs have ended, the journal adds up to what is used, and nothing is held."""
-        for job_id, job in self.ledger.jobs.items():
-            if job.status == "queued":
-                cancel(job_id, reason="user", actor="test")
-            elif job.status == "running":
-                fail(self._lease(job_id, job.attempt_no), FAILURE, patient=hasty)
+        while self.pick(0, "queued", *ACTIVE):
+            self.end(0, "failed", completes=True)
         assert _journal() == _used()
 
 
@@ -308,6 +305,17 @@ def _age(job: Job, days: int, month_ends: bool) -> None:
         call.home = earlier(call.home)
     aged = {earlier(home): beyond for home, beyond in job.overruns.items()}
     job.overruns = defaultdict(Amount, aged)
+
+
+def _bound(job_id: UUID, call_no: int) -> tuple[int, int, int]:
+    """What an open call's row says: input, output, cost."""
+    (row,) = sql(
+        "SELECT input_tokens AS i, output_tokens AS o, cost_micro_usd AS c FROM ai_usage_log "
+        "WHERE job_id = %(id)s AND call_no = %(no)s",
+        id=job_id,
+        no=call_no,
+    )
+    return row["i"], row["o"], row["c"]
 
 
 def _outcome(bound: tuple[int, int, int], usage: str) -> tuple[CallOutcome, Amount]:

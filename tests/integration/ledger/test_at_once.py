@@ -1,4 +1,4 @@
-"""Two hundred first requests of a user at once, with room for three: three jobs, whatever the limit.
+"""Two hundred first requests of a user at once, with room for three: three jobs come of it.
 
 A reader on a connection of its own looks at all usage rows the whole time.
 """
@@ -19,8 +19,8 @@ from aijobs.engine.refusal import Refused
 from aijobs.models.errors import NoRoom
 from aijobs.models.journal import start_call
 from aijobs.models.ledger import Budget
-from tests.integration.ledger.books import Ceiling, counts, empty, sql, watching
 from tests.integration.engine.wire import route_to
+from tests.integration.ledger.books import Ceiling, counts, empty, sql, watching
 from tests.integration.ledger.test_machine import CALL
 from tests.integration.models.states import claimed, created, hasty
 from tests.world import World

@@ -75,8 +75,8 @@ def test_what_a_settlement_released_is_not_there_for_a_late_bill(here: World) ->
 
 
 def test_what_a_late_bill_gave_back_is_not_there_for_the_next(here: World) -> None:
-    """Two calls stand at 1 000 each. One cost nothing, and another job has its 1 000; then the other
-    cost 1 300: 300 are overrun."""
+    """Two calls stand at 1 000 each. One cost nothing, and another job has its 1 000; then the
+    other cost 1 300: 300 are overrun."""
     lease = _lease(here, 2000)
     first, second = _call(lease, 1000), _call(lease, 1000)
     succeed(lease, output_hash="o" * 64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
@@ -51,7 +50,7 @@ from aijobs.models.lifecycle import (
 )
 from aijobs.models.results import Validated
 from tests.integration.ledger.books import Ceiling, empty, rows_over, sql
-from tests.integration.ledger.plain import Amount, Call, Home, Job, Ledger, Row
+from tests.integration.ledger.plain import Amount, Home, Job, Ledger, Row
 from tests.integration.models.states import FAILURE, claimed, hasty, new_job
 from tests.world import World
 
@@ -386,8 +385,8 @@ def _used() -> list[tuple[int, int]]:
 
 
 @pytest.fixture
-def machine(here: World) -> Iterator[type[Books]]:
-    yield type("BooksHere", (Books,), {"here": here})
+def machine(here: World) -> type[Books]:
+    return type("BooksHere", (Books,), {"here": here})
 
 
 def _profile(max_examples: int, steps: int) -> settings:

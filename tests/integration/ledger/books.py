@@ -42,6 +42,24 @@ def empty() -> None:
     sql("; ".join(f"DELETE FROM {name}" for name in TABLES))
 
 
+def a_day_passes() -> None:
+    """All that is stored of the ledger lies a day further back (in two steps: no two rows may meet
+    on the way)."""
+    for table, columns in _DATES:
+        for step in (36500, -36501):
+            changes = ", ".join(f"{column} = {column} + ({step})" for column in columns)
+            sql(f"UPDATE {table} SET {changes}")
+    sql("UPDATE user_ai_settings SET next_time_zone_at = next_time_zone_at - interval '1 day'")
+
+
+_DATES = (
+    ("user_ai_usage_daily", ("local_date",)),
+    ("platform_usage_daily", ("utc_date",)),
+    ("ai_job_reservation", ("user_date", "platform_date")),
+    ("ai_usage_log", ("user_date", "platform_date")),
+)
+
+
 @dataclass(frozen=True)
 class Ceiling:
     """What no row may exceed; what is left out has no limit here."""

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 import redis
 
+from aijobs.engine.gateway import OpenAIProvider
+from tests.integration.engine.wire import over_the_wire, route_to
 from tests.integration.http.caller import Caller, caller
+from tests.scripted_provider import ScriptedProvider
 from tests.world import World, settings_for, world
 
 #: So many that rivals meet in the database, and few enough for the run's server.
@@ -31,3 +35,24 @@ def redis_client(redis_url: str) -> Iterator[redis.Redis]:
 def me(here: World, redis_client: redis.Redis) -> Caller:
     """The API in this process as the user of the world sees it."""
     return caller(here, here.user_id, redis_client)
+
+
+@pytest.fixture
+def stranger(here: World, redis_client: redis.Redis) -> Caller:
+    """Another user, who has nothing yet."""
+    return caller(here, uuid4(), redis_client)
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedProvider]:
+    """A scripted provider."""
+    with ScriptedProvider() as scripted:
+        yield scripted
+
+
+@pytest.fixture
+def wired(here: World, server: ScriptedProvider) -> Iterator[World]:
+    """A world whose jobs call the scripted provider."""
+    gateway = OpenAIProvider(5.0)
+    yield over_the_wire(here, gateway, route_to(server))
+    gateway.close()

@@ -1,4 +1,4 @@
-"""Connections on which the work is interrupted at its n-th statement, BEGIN and COMMIT among them."""
+"""Connections that end at the n-th statement of some work, BEGIN and COMMIT counted."""
 
 from __future__ import annotations
 

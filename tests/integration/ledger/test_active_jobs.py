@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -17,12 +18,11 @@ def one_at_a_time(here: World) -> World:
     return replace(here, engine=replace(here.engine, settings=settings))
 
 
-def _is_refused(here: World, **body: object) -> bool:
+def _is_refused(here: World, **body: Any) -> bool:
     try:
-        here.create(**body)  # type: ignore[arg-type]
+        here.create(**body)
     except Refused as refused:
-        assert refused.code == "TOO_MANY_JOBS"
-        return True
+        return refused.code == "TOO_MANY_JOBS"
     return False
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -165,7 +166,7 @@ def test_a_connection_lost_at_any_statement_is_made_good(
         for number in every_statement():
             empty()
             work = play.make(here)
-            was_lost = ended_at(number, lambda: settled(work), after=after, is_loss=True)
+            was_lost = ended_at(number, partial(settled, work), after=after, is_loss=True)
             assert play.is_done(), number
             _books_fit()
             if not was_lost:

@@ -49,7 +49,7 @@ from aijobs.models.lifecycle import (
     succeed,
 )
 from aijobs.models.results import Validated
-from tests.integration.ledger.books import Ceiling, empty, rows_over, sql
+from tests.integration.ledger.books import Ceiling, a_day_passes, empty, rows_over, sql
 from tests.integration.ledger.plain import Amount, Home, Job, Ledger, Row
 from tests.integration.models.states import FAILURE, claimed, hasty, new_job
 from tests.world import World
@@ -62,29 +62,10 @@ ZONES = ("UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago")  # the first and the 
 VALIDATED = Validated(output={}, output_hash="o" * 64, snapshot_hash="s" * 64)
 CALL = NewCall(uuid7(), "standard", "p", "m", "k", "v1", "r" * 64, 0, 0)
 
-#: Every stored date of the ledger (two steps: no two rows may meet on the way), and when zones act.
-_DATES = (
-    ("user_ai_usage_daily", ("local_date",)),
-    ("platform_usage_daily", ("utc_date",)),
-    ("ai_job_reservation", ("user_date", "platform_date")),
-    ("ai_usage_log", ("user_date", "platform_date")),
-)
 _MONTHS = ("user_ai_usage_monthly", "ai_job_reservation", "ai_usage_log")
 
 
-def _move_dates(days: int) -> None:
-    for table, columns in _DATES:
-        for step in (36500, -36500 - days):
-            changes = ", ".join(f"{column} = {column} + ({step})" for column in columns)
-            sql(f"UPDATE {table} SET {changes}")
-    sql(
-        "UPDATE user_ai_settings SET next_time_zone_at = next_time_zone_at - %(days)s * "
-        "interval '1 day'",
-        days=days,
-    )
-
-
-def _move_months() -> None:
+def _a_month_passes() -> None:
     for table in _MONTHS:
         for step in (1200, -1201):
             sql(f"UPDATE {table} SET month = (month + ({step}) * interval '1 month')::date")
@@ -262,9 +243,10 @@ class Books(RuleBasedStateMachine):
     def midnight(self, month_ends: bool) -> None:
         """All that is stored lies a day further back; or a month."""
         days = 31 if month_ends else 1
-        _move_dates(days)
+        for _ in range(days):
+            a_day_passes()
         if month_ends:
-            _move_months()
+            _a_month_passes()
         for job in self.ledger.jobs.values():
             _age(job, days, month_ends)
         for user in USERS:

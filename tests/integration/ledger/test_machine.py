@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
@@ -54,6 +55,7 @@ from tests.integration.ledger.plain import Amount, Home, Job, Ledger, Row
 from tests.integration.models.states import FAILURE, claimed, hasty, new_job
 from tests.world import World
 
+Rule = TypeVar("Rule", bound=Callable[..., Any])
 LIMITS = UserLimits(daily_jobs=5, daily_tokens=1500, monthly_tokens=2500, active=3)
 BUDGET = Budget(tokens=2000, cost_micro_usd=1500)
 CEILING = Ceiling(5, 1500, 2500, 2000, 1500)
@@ -78,9 +80,10 @@ which = st.integers(0, 7)
 ACTIVE, ENDED = ("running",), ("succeeded", "failed", "cancelled")
 
 
-def given_a(*states: str) -> Any:
+def given_a(*states: str) -> Callable[[Rule], Rule]:
     """A rule that has something to act on only while a job is in one of these states."""
-    return precondition(lambda self: self.pick(0, *states) is not None)
+    decorate: Callable[[Rule], Rule] = precondition(lambda self: self.pick(0, *states) is not None)
+    return decorate
 
 
 class Books(RuleBasedStateMachine):

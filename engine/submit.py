@@ -37,7 +37,7 @@ _PRIVATE = frozenset({ANSWER_PARAMETER})  # kept in ai_job_input, not in params
 
 @dataclass(slots=True)
 class Draft:
-    """What the steps gather about one request of an authenticated user; `waits`: for other jobs."""
+    """What the steps gather about one request of an authenticated user."""
 
     engine: Engine
     user_id: UUID
@@ -48,7 +48,7 @@ class Draft:
     parameters: BaseModel | None = None
     snapshot: Snapshot | None = None
     credential: UserModelCredential | None = None
-    waits: bool = False
+    waits_for_others: bool = False
     existing: AiJob | None = None
     created: AiJob | None = None
 
@@ -165,7 +165,7 @@ def under_active_limit(draft: Draft, gate: Gate) -> None:
     """8: not too many jobs under way. One that waits for others is not under way yet."""
     if not gate.ai_enabled:
         raise _ai_is_off()
-    if gate.is_full and not draft.waits:
+    if gate.is_full and not draft.waits_for_others:
         detail = f"{gate.max_active_jobs} jobs may be under way at once: wait for one to end."
         raise Refused("TOO_MANY_JOBS", detail)
 
@@ -236,7 +236,7 @@ def _check_parents(draft: Draft) -> None:
             raise Refused("JOB_NOT_FOUND", f"after.{place}: no job of yours has this id.")
         if parent.lifecycle_status in TERMINAL - {"succeeded"}:
             raise Refused("DEPENDENCY_FAILED", f"after.{place}: this job did not succeed.")
-        draft.waits = draft.waits or parent.lifecycle_status != "succeeded"
+        draft.waits_for_others |= parent.lifecycle_status not in TERMINAL
 
 
 def _mode(draft: Draft) -> str:

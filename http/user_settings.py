@@ -25,7 +25,7 @@ from aijobs.models.users import Period, UnknownTimeZone, UserSettings
 def _is_zone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (ValueError, OSError):
+    except (KeyError, ValueError, OSError):  # not there, not a name, a folder
         raise ValueError("must be an IANA time zone, as Asia/Shanghai") from None
     return name
 

@@ -175,8 +175,8 @@ BEGIN
         SELECT today.user_date, today.month, today.platform_date
         INTO moved.user_date, moved.month, moved.platform_date
         FROM ledger_today(home.user_id) today;
-        IF moved = home THEN
-            RAISE;
+        IF moved = home OR moved.user_date < home.user_date THEN
+            RAISE;  -- a new time zone can put a user's day back, to rows that are booked already
         END IF;
     END;
     moved.jobs := 0;
@@ -194,7 +194,8 @@ BEGIN
 END $$;
 
 -- Settlement, when a job ends: no edge can forget it. Deferred to the commit, so that the rows that all
--- jobs share are locked last and shortest. A job never claimed gives its job count back.
+-- jobs share are locked last and shortest. A job never claimed gives its job count back. The reservation
+-- shrinks to what was spent: the rest may be another job's a moment later, so a late bill cannot count on it.
 CREATE FUNCTION ledger_settle() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
     home ai_job_reservation;
@@ -207,7 +208,8 @@ BEGIN
     END IF;
     SELECT * INTO spent FROM ledger_spent(home);
     UPDATE ai_job_reservation
-    SET settled_at = now(), tokens_booked = spent.tokens, cost_booked = spent.cost
+    SET settled_at = now(), tokens_booked = spent.tokens, cost_booked = spent.cost,
+        tokens = least(tokens, spent.tokens), cost_micro_usd = least(cost_micro_usd, spent.cost)
     WHERE job_id = home.job_id;
     PERFORM ledger_close(home, spent.tokens, spent.cost,
                          CASE WHEN NEW.attempt_no = 0 THEN home.jobs ELSE 0 END);
@@ -239,7 +241,9 @@ BEGIN
             RETURN NULL;  -- the settlement will count it
         END IF;
         SELECT * INTO spent FROM ledger_spent(home);
-        UPDATE ai_job_reservation SET tokens_booked = spent.tokens, cost_booked = spent.cost
+        UPDATE ai_job_reservation
+        SET tokens_booked = spent.tokens, cost_booked = spent.cost,
+            tokens = least(tokens, spent.tokens), cost_micro_usd = least(cost_micro_usd, spent.cost)
         WHERE job_id = home.job_id;
         PERFORM ledger_book(home, 0,
             0, spent.tokens - home.tokens_booked,

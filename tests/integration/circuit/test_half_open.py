@@ -1,0 +1,192 @@
+"""Half open: so many probes and no more, whoever claims, and so many new jobs and no more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from aijobs.engine import stages
+from aijobs.engine.attempt import Attempt
+from aijobs.http.embedded.records import Records
+from aijobs.http.tokens import issue
+from tests.integration.circuit.scene import PROBES, passed, time_passes
+from tests.integration.engine.seen import rows
+from tests.integration.http.api_process import api_process
+from tests.integration.models.rivals import race
+from tests.integration.models.states import created, expire_now
+from tests.world import ROOM, World, settings_for, world
+
+AT_ONCE = 20
+CREATES = 200
+QUEUES = ("ai-interactive", "ai-background")
+#: The embedded provider's route.
+ROUTE = ("offline", "offline-rules-1")
+
+
+@pytest.fixture
+def here(database_url: str, redis_url: str) -> Iterator[World]:
+    with world(settings_for(database_url, redis_url), connections=AT_ONCE + 5) as made:
+        yield made
+
+
+def _opens(cause: str) -> None:
+    """A call's fault opens the offline route's circuit."""
+    rows(
+        "SELECT circuit_record(%(p)s, %(m)s, (SELECT coalesce(max(epoch), 0) FROM platform_circuit), "
+        "'fault', %(cause)s, 'test', 10, 60)",
+        p=ROUTE[0],
+        m=ROUTE[1],
+        cause=cause,
+    )
+    [row] = rows("SELECT state FROM platform_circuit")
+    assert row["state"] == "open"
+
+
+def _half_opens(here: World, cause: str) -> None:
+    _opens(cause)
+    time_passes()
+    passed(here)
+    [row] = rows("SELECT state FROM platform_circuit")
+    assert row["state"] == "half_open"
+
+
+def _claims_at_once(here: World) -> list[Attempt]:
+    """What as many processes as can claim at the same moment, from two queues."""
+    workers = [here.other_process() for _ in range(AT_ONCE)]
+    works = [
+        lambda worker=worker, queue=QUEUES[number % 2]: stages.prepare(worker.engine, queue)
+        for number, worker in enumerate(workers)
+    ]
+    return [attempt for attempt in race(works) if attempt is not None]
+
+
+def _leased() -> int:
+    [row] = rows("SELECT count(*) AS n FROM ai_job WHERE lifecycle_status = 'running'")
+    return int(row["n"])
+
+
+@pytest.mark.parametrize(
+    ("cause", "probes"),
+    [("PROVIDER_UNAVAILABLE", PROBES), ("PROVIDER_ACCOUNT", 1), ("CREDENTIAL_INVALID", 1)],
+)
+def test_of_twenty_claims_at_once_as_many_as_may_probe_get_a_job(
+    here: World, cause: str, probes: int
+) -> None:
+    for number in range(2 * AT_ONCE):
+        created(here, queue_name=QUEUES[number % 2])
+    _half_opens(here, cause)
+    for _ in range(3):
+        claimed = _claims_at_once(here)
+        assert (len(claimed), _leased()) == (probes, probes)
+        assert _claims_at_once(here) == []
+        for attempt in claimed:
+            expire_now(here, attempt.job.id)
+        assert _leased() == 0
+
+
+def test_probes_are_counted_from_live_leases(here: World) -> None:
+    """A dead probe's place is free as soon as its lease has lapsed, before anybody has reaped it."""
+    for _ in range(2 * PROBES):
+        created(here)
+    _half_opens(here, "PROVIDER_UNAVAILABLE")
+    first = _claims_at_once(here)
+    here.lapse(first[0].job.id)
+    assert len(_claims_at_once(here)) == 1
+
+
+def test_who_was_claimed_before_it_opened_is_no_probe(here: World) -> None:
+    """Leases of an earlier epoch do not take the place of a probe."""
+    for _ in range(2 * AT_ONCE):
+        created(here)
+    before = [here.claim() for _ in range(5)]
+    _half_opens(here, "PROVIDER_UNAVAILABLE")
+    assert len(_claims_at_once(here)) == PROBES
+    assert _leased() == len(before) + PROBES
+
+
+def test_a_permit_that_finds_no_free_probe_moves_nothing(here: World) -> None:
+    jobs = [created(here) for _ in range(3)]
+    _half_opens(here, "PROVIDER_ACCOUNT")
+    probe = here.claim()
+    assert stages.prepare(here.engine, "ai-interactive") is None
+    for job in jobs:
+        if job.id != probe.job.id:
+            now = here.job(job.id)
+            assert (now.lifecycle_status, now.attempt_no) == ("queued", 0)
+            assert now.available_at == job.available_at
+
+
+def test_an_open_circuit_keeps_every_claim_out(here: World) -> None:
+    for _ in range(3):
+        created(here)
+    _opens("PROVIDER_UNAVAILABLE")
+    assert _claims_at_once(here) == []
+
+
+@pytest.fixture
+def url(here: World, server_folder: Path, run_records: Records) -> Iterator[str]:
+    with api_process(here.engine.settings, server_folder, run_records) as made:
+        yield f"{made}/api/ai/jobs"
+
+
+def _post_at_once(here: World, url: str, bodies: list[dict[str, Any]]) -> list[httpx.Response]:
+    token = issue(here.engine.settings, here.user_id, "USER", 600)
+
+    async def all_of_them() -> list[httpx.Response]:
+        async with httpx.AsyncClient(
+            headers={"Authorization": f"Bearer {token}"},
+            limits=httpx.Limits(max_connections=None),
+            timeout=120,
+            trust_env=False,
+        ) as client:
+            return await asyncio.gather(*(client.post(url, json=body) for body in bodies))
+
+    return asyncio.run(all_of_them())
+
+
+def _body(here: World, **more: Any) -> dict[str, Any]:
+    target = {"targetType": "knowledge_base", "targetId": str(here.base_id)}
+    return {"jobType": "quiz_generation", **target, **more}
+
+
+def test_of_two_hundred_creates_at_once_two_are_let_in(here: World, url: str) -> None:
+    _half_opens(here, "PROVIDER_UNAVAILABLE")
+    assert ROOM["user_requests_per_minute"] > CREATES
+    answers = _post_at_once(here, url, [_body(here)] * CREATES)
+    told = Counter(
+        (answer.status_code, answer.json().get("code"), answer.json().get("retryable"))
+        for answer in answers
+    )
+    assert told == {
+        (201, None, None): PROBES,
+        (503, "PLATFORM_CIRCUIT_HALF_OPEN", True): CREATES - PROBES,
+    }
+    for table in ("ai_job", "ai_job_snapshot", "ai_job_reservation", "outbox_event"):
+        assert rows(f"SELECT count(*) AS n FROM {table}") == [{"n": PROBES}], table
+    [day] = rows("SELECT jobs FROM user_ai_usage_daily")
+    assert day["jobs"] == PROBES
+
+
+def test_a_fault_of_the_account_lets_one_in(here: World, url: str) -> None:
+    _half_opens(here, "PROVIDER_ACCOUNT")
+    answers = _post_at_once(here, url, [_body(here)] * AT_ONCE)
+    assert Counter(answer.status_code for answer in answers) == {201: 1, 503: AT_ONCE - 1}
+
+
+def test_open_lets_nobody_in_and_says_when_to_come_again(here: World, url: str) -> None:
+    known = _body(here, idempotencyKey="of before")
+    [first] = _post_at_once(here, url, [known])
+    _opens("PROVIDER_ACCOUNT")
+    refused = _post_at_once(here, url, [_body(here)] * AT_ONCE)
+    for answer in refused:
+        assert (answer.status_code, answer.json()["code"]) == (503, "PLATFORM_CIRCUIT_OPEN")
+        assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    [again] = _post_at_once(here, url, [known])
+    assert (again.status_code, again.json()["jobId"]) == (200, first.json()["jobId"])
+    assert rows("SELECT count(*) AS n FROM ai_job") == [{"n": 1}]

@@ -10,7 +10,6 @@ import pytest
 import redis
 
 from aijobs.engine.gateway import OpenAIProvider
-from aijobs.models import database as db
 from aijobs.models.lifecycle import requeue
 from tests.integration.circuit.scene import (
     FAILURES_TO_OPEN,
@@ -24,7 +23,7 @@ from tests.integration.circuit.scene import (
     time_passes,
 )
 from tests.integration.credentials.detour import Detour, add_key
-from tests.integration.engine.seen import causes, events, states
+from tests.integration.engine.seen import causes, events, rows, states
 from tests.integration.engine.wire import attempt, books
 from tests.integration.http.caller import Caller, caller
 from tests.integration.models.states import created, expire_now
@@ -35,14 +34,19 @@ from tests.world import World
 Work = Callable[[], Any]
 
 
+def _other_process(wired: World) -> World:
+    other = wired.other_process()
+    return replace(other, engine=replace(other.engine, tiers=wired.engine.tiers))
+
+
 def during_a_call(here: World, server: ScriptedProvider, work: Work, knob: str) -> Any:
     """A job whose call sees `work` done before it is answered so."""
 
     def play(exchange: Any) -> None:
         work()
-        db.release()
         behaviour(knob)(exchange)
 
+    rows("UPDATE ai_job SET available_at = now() + interval '1 day'")
     server.enqueue(play)
     job = created(here)
     claimed = here.claim()
@@ -55,8 +59,7 @@ def during_a_call(here: World, server: ScriptedProvider, work: Work, knob: str) 
 def test_a_call_from_before_it_opened_changes_nothing(
     wired: World, server: ScriptedProvider, knob: str
 ) -> None:
-    other = wired.other_process()
-    other = replace(other, engine=replace(other.engine, tiers=wired.engine.tiers))
+    other = _other_process(wired)
     job = during_a_call(wired, server, lambda: opened(other, server), knob)
     assert circuit_of() == Circuit("open", 1, 1)
     assert len(changes()) == 1
@@ -71,8 +74,7 @@ def test_a_call_from_before_it_opened_changes_nothing(
 def test_a_call_from_before_it_was_half_open_changes_nothing(
     wired: World, server: ScriptedProvider, knob: str
 ) -> None:
-    other = wired.other_process()
-    other = replace(other, engine=replace(other.engine, tiers=wired.engine.tiers))
+    other = _other_process(wired)
     during_a_call(wired, server, lambda: half_opened(other, server), knob)
     assert circuit_of() == Circuit("half_open", 2, 1)
     assert len(changes()) == 2
@@ -85,8 +87,7 @@ def test_a_probe_that_ends_after_its_epoch_changes_nothing(
     called(wired, server, "503", times=FAILURES_TO_OPEN)
     time_passes()
     passed(wired)
-    other = wired.other_process()
-    other = replace(other, engine=replace(other.engine, tiers=wired.engine.tiers))
+    other = _other_process(wired)
     job = during_a_call(wired, server, lambda: called(other, server, "503"), "ok")
     assert job.lifecycle_status == "succeeded"
     assert (circuit_of().state, circuit_of().epoch) == ("open", 3)
@@ -98,12 +99,7 @@ def test_a_lost_lease_records_nothing(wired: World, server: ScriptedProvider, kn
     called(wired, server, "503")
     was = circuit_of()
 
-    def lose() -> None:
-        [running] = [row for row in _running() if row["attempt_no"] == 1]
-        expire_now(wired, running["id"])
-        requeue(running["id"], delay_seconds=0)
-
-    job = during_a_call(wired, server, lose, knob)
+    job = during_a_call(wired, server, lambda: _lose_the_lease(wired), knob)
     assert (circuit_of(), changes()) == (was, [])
     assert states(job.id) == ["failed"]
     assert job.lifecycle_status == "queued"
@@ -111,13 +107,7 @@ def test_a_lost_lease_records_nothing(wired: World, server: ScriptedProvider, kn
 
 def test_a_lost_lease_does_not_close_it(wired: World, server: ScriptedProvider) -> None:
     was = half_opened(wired, server)
-
-    def lose() -> None:
-        [running] = _running()
-        expire_now(wired, running["id"])
-        requeue(running["id"], delay_seconds=0)
-
-    job = during_a_call(wired, server, lose, "ok")
+    job = during_a_call(wired, server, lambda: _lose_the_lease(wired), "ok")
     assert circuit_of() == was
     assert [call.state for call in books(job.id)] == ["completed"]
 
@@ -128,8 +118,7 @@ def test_a_job_whose_route_closes_down_before_its_call_is_handed_back(
     """Nobody waits under a lease, and it costs the job nothing: no call, no retry."""
     job = wired.create()
     claimed = wired.claim()
-    other = wired.other_process()
-    other = replace(other, engine=replace(other.engine, tiers=wired.engine.tiers))
+    other = _other_process(wired)
     opened(other, server)
     before = len(server.calls)
     wired.run(claimed)
@@ -175,10 +164,11 @@ def test_a_circuit_does_not_keep_a_users_key_from_working(
     key = str(add_key(me))
     jobs = [both.create(apiKeyMode="user_key", credentialId=key) for _ in range(3)]
     for job in jobs:
-        assert both.finish(job).lifecycle_status == "succeeded"
+        assert attempt(both, job).lifecycle_status == "succeeded"
     assert circuit_of() == was
 
 
-def _running() -> list[dict[str, Any]]:
-    sql = "SELECT id, attempt_no FROM ai_job WHERE lifecycle_status = 'running'"
-    return db.read(lambda: db.rows(sql))
+def _lose_the_lease(here: World) -> None:
+    [running] = rows("SELECT id FROM ai_job WHERE lifecycle_status = 'running'")
+    expire_now(here, running["id"])
+    requeue(running["id"], delay_seconds=0)

@@ -26,7 +26,8 @@ from tests.rabbitmq import Rabbit, own_rabbit
 from tests.servers import FAST, OwnPostgres, OwnValkey, records_of, run_folder
 from tests.world import World, settings_for, world
 
-# A run that a shell put into the background is born deaf to Ctrl-C, and so would be all that it starts.
+# A run that a shell put into the background is born deaf to Ctrl-C, and so would be all that it
+# starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _AMQP_URL = os.environ.pop("AMQP_URL", None)

@@ -38,8 +38,7 @@ def here(database_url: str, redis_url: str) -> Iterator[World]:
 def _opens(cause: str) -> None:
     """A call's fault opens the offline route's circuit."""
     rows(
-        "SELECT circuit_record(%(p)s, %(m)s, (SELECT coalesce(max(epoch), 0) FROM platform_circuit), "
-        "'fault', %(cause)s, 'test', 10, 60)",
+        "SELECT circuit_record(%(p)s, %(m)s, 0, 'fault', %(cause)s, 'test', 10, 60)",
         p=ROUTE[0],
         m=ROUTE[1],
         cause=cause,
@@ -91,7 +90,7 @@ def test_of_twenty_claims_at_once_as_many_as_may_probe_get_a_job(
 
 
 def test_probes_are_counted_from_live_leases(here: World) -> None:
-    """A dead probe's place is free as soon as its lease has lapsed, before anybody has reaped it."""
+    """A dead probe's place is free as soon as its lease has lapsed, before it is reaped."""
     for _ in range(2 * PROBES):
         created(here)
     _half_opens(here, "PROVIDER_UNAVAILABLE")

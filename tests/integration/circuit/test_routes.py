@@ -1,4 +1,4 @@
-"""Two routes of one tier: a dead one stops nobody, is left alone, and comes back when it is well."""
+"""Two routes of one tier: a dead one stops nobody, is left alone, and comes back when well."""
 
 from __future__ import annotations
 

@@ -131,6 +131,7 @@ def _wake(engine: Engine, told: Recorded) -> None:
         circuit.wake(
             engine.registry.known(),
             engine.circuit_routes(),
+            circuit_rules(engine.settings),
             limit=_WAKE_BATCH,
             spread_seconds=_WAKE_SPREAD_SECONDS,
         )

@@ -191,3 +191,33 @@ def test_when_it_is_tried_again_somebody_is_woken(wired: World, server: Scripted
     passed(wired)
     assert circuit_of().state == "half_open"
     assert len(_ready_hints()) > 0
+
+
+@pytest.mark.parametrize("knob", ["400", "refusal"])
+def test_when_a_probe_has_said_nothing_somebody_else_is_woken(
+    wired: World, server: ScriptedProvider, knob: str
+) -> None:
+    """Otherwise it would stay half open, and everybody out, until the sweep."""
+    half_opened(wired, server)
+    waiting = [created(wired).id for _ in range(3)]
+    passed(wired)
+    called(wired, server, knob)
+    assert circuit_of().state == "half_open"
+    _all_hints_are_sent()
+    rows("UPDATE ai_job SET available_at = now() WHERE lifecycle_status = 'queued'")
+    passed(wired)
+    assert _ready_hints() == []
+    _a_minute_passes()
+    passed(wired)
+    assert {hint["aggregate_id"] for hint in _ready_hints()} >= set(waiting)
+    before = len(_ready_hints())
+    passed(wired)
+    assert len(_ready_hints()) == before
+
+
+def _a_minute_passes() -> None:
+    rows("UPDATE platform_circuit SET changed_at = changed_at - interval '60 s'")
+    rows(
+        "UPDATE ai_job SET dispatched_at = dispatched_at - interval '60 s' "
+        "WHERE lifecycle_status = 'queued'"
+    )

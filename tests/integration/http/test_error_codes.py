@@ -5,6 +5,7 @@ nothing stored.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,8 @@ STATUSES = {
     "PLATFORM_CIRCUIT_HALF_OPEN": 503,
     "PLATFORM_UNAVAILABLE": 503,
 }
+#: Of no operation: what is not there, and an API that is not there yet.
+UNDOCUMENTED = {"NOT_FOUND", "FORBIDDEN"}
 WITH_RETRY_AFTER = {"RATE_LIMITED", "PLATFORM_CIRCUIT_OPEN", "PLATFORM_CIRCUIT_HALF_OPEN"}
 
 
@@ -357,6 +360,8 @@ def test_a_refusal_has_its_code_in_both_languages_and_stores_nothing(who: Asker,
     assert english.json()["title"].isascii()
     assert any("\u4e00" <= sign <= "\u9fff" for sign in chinese.json()["title"])
     assert english.json()["requestId"] != chinese.json()["requestId"]
+    if code not in UNDOCUMENTED:
+        assert code in _documented(who, request, english.status_code)
 
 
 def test_without_a_route_or_key_the_platform_is_not_available(
@@ -404,3 +409,14 @@ def _check(answer: httpx.Response, code: str) -> None:
     assert body["requestId"] == answer.headers["X-Request-Id"]
     if code in WITH_RETRY_AFTER:
         assert int(answer.headers["Retry-After"]) >= 1
+
+
+def _documented(who: Asker, request: Request, status: int) -> list[str]:
+    """The codes that the API's own document tells of for this answer."""
+    paths = who.ask("GET", "/openapi.json").json()["paths"]
+    path = re.sub(r"[0-9a-f-]{36}", "{jobId}", request.path)
+    told = paths[path][request.method.lower()]["responses"][str(status)]
+    codes: list[str] = told["content"][MEDIA_TYPE]["schema"]["allOf"][1]["properties"]["code"][
+        "enum"
+    ]
+    return codes

@@ -189,3 +189,21 @@ def test_open_lets_nobody_in_and_says_when_to_come_again(here: World, url: str) 
     [again] = _post_at_once(here, url, [known])
     assert (again.status_code, again.json()["jobId"]) == (200, first.json()["jobId"])
     assert rows("SELECT count(*) AS n FROM ai_job") == [{"n": 1}]
+
+
+def test_a_users_own_limits_come_before_the_platforms_circuit(here: World, url: str) -> None:
+    """Step 9 before step 10, and the circuit before the platform's budgets."""
+    _opens("PROVIDER_ACCOUNT")
+    rows(
+        "INSERT INTO platform_usage_daily (utc_date, tokens_used) "
+        "VALUES ((now() AT TIME ZONE 'UTC')::date, %(n)s)",
+        n=here.engine.settings.platform_daily_tokens,
+    )
+    [answer] = _post_at_once(here, url, [_body(here)])
+    assert answer.json()["code"] == "PLATFORM_CIRCUIT_OPEN"
+    rows(
+        "INSERT INTO user_ai_settings (user_id, max_daily_ai_jobs) VALUES (%(id)s, 0)",
+        id=here.user_id,
+    )
+    [answer] = _post_at_once(here, url, [_body(here)])
+    assert answer.json()["code"] == "DAILY_JOB_LIMIT_EXCEEDED"

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
 
 from aijobs.engine import stages
-from aijobs.engine.attempt import Attempt
 from aijobs.http.embedded.records import Records
 from aijobs.http.tokens import issue
+from aijobs.models.lifecycle import claim
+from aijobs.models.tables import AiJob
 from tests.integration.circuit.scene import PROBES, passed, time_passes
 from tests.integration.engine.seen import rows
 from tests.integration.http.api_process import api_process
+from tests.integration.http.refused import add_material
 from tests.integration.models.rivals import race
 from tests.integration.models.states import created, expire_now
 from tests.world import ROOM, World, settings_for, world
@@ -55,14 +60,22 @@ def _half_opens(here: World, cause: str) -> None:
     assert row["state"] == "half_open"
 
 
-def _claims_at_once(here: World) -> list[Attempt]:
-    """What as many processes as can claim at the same moment, from two queues."""
-    workers = [here.other_process() for _ in range(AT_ONCE)]
+def _claims_at_once(here: World) -> list[AiJob]:
+    """What as many processes as can claim at the same moment, from two queues. (Within a process
+    claims come one after the other.)"""
+    engines = [here.other_process().engine for _ in range(AT_ONCE)]
     works = [
-        lambda worker=worker, queue=QUEUES[number % 2]: stages.prepare(worker.engine, queue)
-        for number, worker in enumerate(workers)
+        partial(
+            claim,
+            QUEUES[number % 2],
+            known=engine.registry.known(),
+            routes=engine.circuit_routes(),
+            holder=engine.holder,
+            lease_seconds=60,
+        )
+        for number, engine in enumerate(engines)
     ]
-    return [attempt for attempt in race(works) if attempt is not None]
+    return [job for job in race(works) if job is not None]
 
 
 def _leased() -> int:
@@ -84,8 +97,8 @@ def test_of_twenty_claims_at_once_as_many_as_may_probe_get_a_job(
         claimed = _claims_at_once(here)
         assert (len(claimed), _leased()) == (probes, probes)
         assert _claims_at_once(here) == []
-        for attempt in claimed:
-            expire_now(here, attempt.job.id)
+        for job in claimed:
+            expire_now(here, job.id)
         assert _leased() == 0
 
 
@@ -95,7 +108,7 @@ def test_probes_are_counted_from_live_leases(here: World) -> None:
         created(here)
     _half_opens(here, "PROVIDER_UNAVAILABLE")
     first = _claims_at_once(here)
-    here.lapse(first[0].job.id)
+    here.lapse(first[0].id)
     assert len(_claims_at_once(here)) == 1
 
 
@@ -134,19 +147,30 @@ def url(here: World, server_folder: Path, run_records: Records) -> Iterator[str]
         yield f"{made}/api/ai/jobs"
 
 
-def _post_at_once(here: World, url: str, bodies: list[dict[str, Any]]) -> list[httpx.Response]:
-    token = issue(here.engine.settings, here.user_id, "USER", 600)
+def _post_at_once(url: str, asked: Sequence[tuple[World, dict[str, Any]]]) -> list[httpx.Response]:
+    """Each user's request, all at the same moment."""
 
     async def all_of_them() -> list[httpx.Response]:
-        async with httpx.AsyncClient(
-            headers={"Authorization": f"Bearer {token}"},
-            limits=httpx.Limits(max_connections=None),
-            timeout=120,
-            trust_env=False,
-        ) as client:
-            return await asyncio.gather(*(client.post(url, json=body) for body in bodies))
+        limits = httpx.Limits(max_connections=None)
+        async with httpx.AsyncClient(limits=limits, timeout=120, trust_env=False) as client:
+            return await asyncio.gather(
+                *(client.post(url, json=body, headers=_bearer(who)) for who, body in asked)
+            )
 
     return asyncio.run(all_of_them())
+
+
+def _bearer(who: World) -> dict[str, str]:
+    token = issue(who.engine.settings, who.user_id, "USER", 600)
+    return {"Authorization": f"Bearer {token}"}
+
+
+def _users(here: World, count: int) -> list[World]:
+    """Others: what one user asks for at once, their own settings' lock puts in a row."""
+    made = [replace(here, user_id=uuid4(), base_id=uuid4()) for _ in range(count)]
+    for who in made:
+        add_material(who)
+    return made
 
 
 def _body(here: World, **more: Any) -> dict[str, Any]:
@@ -157,7 +181,7 @@ def _body(here: World, **more: Any) -> dict[str, Any]:
 def test_of_two_hundred_creates_at_once_two_are_let_in(here: World, url: str) -> None:
     _half_opens(here, "PROVIDER_UNAVAILABLE")
     assert ROOM["user_requests_per_minute"] > CREATES
-    answers = _post_at_once(here, url, [_body(here)] * CREATES)
+    answers = _post_at_once(url, [(who, _body(who)) for who in _users(here, CREATES)])
     told = Counter(
         (answer.status_code, answer.json().get("code"), answer.json().get("retryable"))
         for answer in answers
@@ -168,25 +192,24 @@ def test_of_two_hundred_creates_at_once_two_are_let_in(here: World, url: str) ->
     }
     for table in ("ai_job", "ai_job_snapshot", "ai_job_reservation", "outbox_event"):
         assert rows(f"SELECT count(*) AS n FROM {table}") == [{"n": PROBES}], table
-    [day] = rows("SELECT jobs FROM user_ai_usage_daily")
-    assert day["jobs"] == PROBES
+    assert rows("SELECT sum(jobs) AS n FROM user_ai_usage_daily") == [{"n": PROBES}]
 
 
 def test_a_fault_of_the_account_lets_one_in(here: World, url: str) -> None:
     _half_opens(here, "PROVIDER_ACCOUNT")
-    answers = _post_at_once(here, url, [_body(here)] * AT_ONCE)
+    answers = _post_at_once(url, [(who, _body(who)) for who in _users(here, AT_ONCE)])
     assert Counter(answer.status_code for answer in answers) == {201: 1, 503: AT_ONCE - 1}
 
 
 def test_open_lets_nobody_in_and_says_when_to_come_again(here: World, url: str) -> None:
     known = _body(here, idempotencyKey="of before")
-    [first] = _post_at_once(here, url, [known])
+    [first] = _post_at_once(url, [(here, known)])
     _opens("PROVIDER_ACCOUNT")
-    refused = _post_at_once(here, url, [_body(here)] * AT_ONCE)
+    refused = _post_at_once(url, [(here, _body(here))] * AT_ONCE)
     for answer in refused:
         assert (answer.status_code, answer.json()["code"]) == (503, "PLATFORM_CIRCUIT_OPEN")
         assert 1 <= int(answer.headers["Retry-After"]) <= 60
-    [again] = _post_at_once(here, url, [known])
+    [again] = _post_at_once(url, [(here, known)])
     assert (again.status_code, again.json()["jobId"]) == (200, first.json()["jobId"])
     assert rows("SELECT count(*) AS n FROM ai_job") == [{"n": 1}]
 
@@ -199,11 +222,11 @@ def test_a_users_own_limits_come_before_the_platforms_circuit(here: World, url: 
         "VALUES ((now() AT TIME ZONE 'UTC')::date, %(n)s)",
         n=here.engine.settings.platform_daily_tokens,
     )
-    [answer] = _post_at_once(here, url, [_body(here)])
+    [answer] = _post_at_once(url, [(here, _body(here))])
     assert answer.json()["code"] == "PLATFORM_CIRCUIT_OPEN"
     rows(
         "INSERT INTO user_ai_settings (user_id, max_daily_ai_jobs) VALUES (%(id)s, 0)",
         id=here.user_id,
     )
-    [answer] = _post_at_once(here, url, [_body(here)])
+    [answer] = _post_at_once(url, [(here, _body(here))])
     assert answer.json()["code"] == "DAILY_JOB_LIMIT_EXCEEDED"

@@ -50,6 +50,11 @@ class Engine:
         """Where requests of a tier go, in the order of preference."""
         return self.tiers.get(tier) or (self.route,)
 
+    def has_route(self, tier: str) -> bool:
+        """Whether the platform can ask anybody for this tier: not when no key is configured."""
+        is_offline = self.settings.provider == "offline"
+        return is_offline or any(route.api_key for route in self.routes(tier))
+
 
 def build_engine(settings: Settings) -> Engine:
     """The engine that the settings describe. Raises SettingsError for unusable definitions."""

@@ -64,11 +64,13 @@ def ask(
 
 
 def close(engine: Engine, attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:
-    """Complete the call of an answer that cannot be used: it is paid for and never asked again."""
+    """Complete the call of an answer that cannot be used: it is paid for and never asked again.
+
+    To the circuit such an answer is neither a success nor a failure."""
     if exchange.call is not None:
         call_no, outcome = exchange.call
-        told = replace(outcome, error_code=fault.code)
-        _wake(engine, complete(engine, attempt, call_no, told))
+        verdict = None if outcome.verdict == "success" else outcome.verdict
+        complete(engine, attempt, call_no, replace(outcome, error_code=fault.code, verdict=verdict))
 
 
 def keep(engine: Engine, attempt: Attempt, exchange: Exchange, validated: Validated) -> None:

@@ -212,7 +212,10 @@ def _ai_is_off() -> Refused:
 def _circuit_refusal(draft: Draft) -> str | None:
     if _mode(draft) != "platform_key":
         return None
-    return circuit.admission(draft.engine.circuit_routes(), _definition(draft).job_type)
+    definition = _definition(draft)
+    if not draft.engine.has_route(definition.tier):
+        return "PLATFORM_UNAVAILABLE"
+    return circuit.admission(draft.engine.circuit_routes(), definition.job_type)
 
 
 def _finds_job_of_key(draft: Draft) -> bool:

@@ -33,6 +33,8 @@ CROSS JOIN LATERAL circuit_ticket(
     %(routes)s::jsonb, job.job_type, job.credential_mode, false) ticket
 CROSS JOIN LATERAL (
     SELECT max(circuit.opened_at) AS opened_at FROM platform_circuit circuit
+    WHERE %(routes)s::jsonb -> job.job_type
+          @> jsonb_build_array(jsonb_build_array(circuit.provider, circuit.model))
 ) circuits
 LEFT JOIN LATERAL (
     SELECT cause FROM job_transition WHERE job_id = job.id AND to_status = 'queued'

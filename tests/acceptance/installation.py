@@ -52,6 +52,7 @@ class System:
     postgres: OwnPostgres
     valkey: OwnValkey
     fleet: Fleet
+    provider: ScriptedProvider
     provider_log: Path
     here: World
 
@@ -109,7 +110,7 @@ def installed(folder: Path, records: Records, **more: str) -> Iterator[System]:
                 fleet.start(THREADS)
                 eventually(fleet.is_ready, 60)
                 with world(settings_for(postgres.url, valkey.url)) as here:
-                    yield System(postgres, valkey, fleet, log, here)
+                    yield System(postgres, valkey, fleet, provider, log, here)
             finally:
                 fleet.stop()
     finally:

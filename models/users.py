@@ -89,20 +89,6 @@ def change_settings(
         raise UnknownTimeZone(time_zone) from None
 
 
-def set_limits(user_id: UUID, defaults: UserLimits, limits: dict[str, int | None]) -> None:
-    """Give a user limits of their own, by column name; the others stay."""
-    changes = ", ".join(f"{name} = %({name})s" for name in limits)
-    assert limits.keys() <= _LIMITS, limits
-
-    def work() -> None:
-        pass_gate(user_id, defaults)
-        if changes:
-            update = f"UPDATE user_ai_settings SET {changes} WHERE user_id = %(user_id)s"
-            db.rows(update, limits | {"user_id": user_id})
-
-    db.transact("settings", work)
-
-
 def usage_of(user_id: UUID) -> tuple[Period, Period]:
     """The user's present day and month."""
     when = db.row(_PERIODS, {"user_id": user_id})
@@ -114,10 +100,6 @@ def usage_of(user_id: UUID) -> tuple[Period, Period]:
         Period(when["month"], when["month_ends_at"], month),
     )
 
-
-_LIMITS = frozenset(
-    {"max_daily_ai_jobs", "max_daily_token_budget", "monthly_token_quota", "max_active_jobs"}
-)
 
 _SETTINGS = """
 SELECT coalesce(mine.ai_enabled, true) AS ai_enabled,

@@ -225,18 +225,3 @@ def test_a_cancel_needs_no_redis(here: World) -> None:
     signals = Signals.connect("redis://127.0.0.1:1/0")
     asked = cancel_job(here.engine.registry, signals, job_id, reason="r", actor="test")
     assert asked.cancel_requested_at is not None
-
-
-def test_jobs_that_wait_for_others_are_not_under_way_and_those_of_ended_ones_are(
-    here: World,
-) -> None:
-    """Room for two: what has nothing left to wait for counts like any other."""
-    parent = _submit(here).job
-    rows("UPDATE user_ai_settings SET max_active_jobs = 2")
-    children = [_submit(here, after=[str(parent.id)]).job for _ in range(3)]
-    assert here.finish(parent).lifecycle_status == "succeeded"
-    with pytest.raises(Refused, match="TOO_MANY_JOBS"):
-        _submit(here, after=[str(parent.id)])
-    for child in children[:2]:
-        here.finish(child)
-    assert _submit(here, after=[str(parent.id)]).created

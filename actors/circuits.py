@@ -34,6 +34,7 @@ class Circuits:
         return circuit.wake(
             self._engine.registry.known(),
             self._engine.circuit_routes(),
+            circuit_rules(self._engine.settings),
             limit=self._batch,
             spread_seconds=_SPREAD_SECONDS,
         )

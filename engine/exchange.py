@@ -105,7 +105,12 @@ def _fall_over(
             return _answer(made)
         if not made.fault.error.retryable and made.fault.error.effect is Effect.NONE:
             raise made.fault
-        log.info("route_failed", provider=route.provider, error_code=made.fault.code)
+        log.info(
+            "route_failed",
+            provider=route.provider,
+            error_code=made.fault.code,
+            detail=made.fault.detail,
+        )
         failed = made
     if failed is None:
         raise Deferred("circuit", 0.0)
@@ -129,6 +134,7 @@ def _wake(engine: Engine, told: Recorded) -> None:
         circuit.wake(
             engine.registry.known(),
             engine.circuit_routes(),
+            circuit_rules(engine.settings),
             limit=_WAKE_BATCH,
             spread_seconds=_WAKE_SPREAD_SECONDS,
         )

@@ -74,11 +74,15 @@ def probe_due(who: str, rules: CircuitRules) -> int:
     return int(found[0]["turned"])
 
 
-def wake(known: Known, routes: Routes, *, limit: int, spread_seconds: float) -> int:
+def wake(
+    known: Known, routes: Routes, rules: CircuitRules, *, limit: int, spread_seconds: float
+) -> int:
     """Send hints for jobs that a circuit has kept waiting, spread over some seconds; how many.
 
-    Only those that had no hint since a circuit last changed: called until it finds none.
+    Only those that had no hint since a circuit last changed, or for long beside a half-open one:
+    called until it finds none.
     """
     params = claimable_params("engine", known, routes)
     params |= {"event": ENQUEUE, "limit": limit, "spread_seconds": spread_seconds}
+    params |= {"again_seconds": rules.open_seconds}
     return len(db.statement("circuit_wake", load("circuit_wake"), params))

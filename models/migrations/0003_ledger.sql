@@ -1,7 +1,8 @@
 -- The ledger: jobs, tokens and cost, reserved, used and overrun, per user's day, user's month and, for the
 -- platform's key, UTC day (contract: limits.md). `used - overrun + reserved <= limit` holds at every instant
 -- since nothing is reserved but by a conditional UPDATE (ledger_take), and what is spent beyond a
--- reservation is overrun. Locks are taken in the order reservation, platform's day, user's day, month.
+-- reservation is overrun. Locks are taken in the order reservation, user's day, month, platform's day: the
+-- row that all users share is touched last.
 -- A refusal is an exception AJ001 whose message is the API's code: nothing of what led to it stays.
 
 CREATE FUNCTION ledger_zone(settings user_ai_settings) RETURNS text LANGUAGE sql STABLE AS $$
@@ -25,14 +26,6 @@ CREATE FUNCTION ledger_book(home ai_job_reservation, d_jobs integer, d_tokens_re
     d_tokens_used bigint, d_tokens_overrun bigint, d_cost_reserved bigint, d_cost_used bigint,
     d_cost_overrun bigint) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF home.credential_mode = 'platform_key' THEN
-        UPDATE platform_usage_daily
-        SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
-            tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
-            cost_reserved = cost_reserved + d_cost_reserved, cost_used = cost_used + d_cost_used,
-            cost_overrun = cost_overrun + d_cost_overrun
-        WHERE utc_date = home.platform_date;
-    END IF;
     UPDATE user_ai_usage_daily
     SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
         tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
@@ -47,32 +40,25 @@ BEGIN
         cost_overrun = cost_overrun + d_cost_overrun
     WHERE user_id = home.user_id AND month = home.month
       AND credential_mode = home.credential_mode;
+    IF home.credential_mode = 'platform_key' THEN
+        UPDATE platform_usage_daily
+        SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
+            tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
+            cost_reserved = cost_reserved + d_cost_reserved, cost_used = cost_used + d_cost_used,
+            cost_overrun = cost_overrun + d_cost_overrun
+        WHERE utc_date = home.platform_date;
+    END IF;
 END $$;
 
 -- Reserves in the rows that `home` names, or refuses. Each row is made as zero first and then updated under
--- a condition: a condition on the insert would let parallel first requests through. The platform's row is
--- locked first, but a user's own limits are what they are told of first.
+-- a condition: a condition on the insert would let parallel first requests through. A user
+-- is told of their own limits first.
 CREATE FUNCTION ledger_take(home ai_job_reservation, new_jobs integer, new_tokens bigint,
     new_cost bigint, platform_tokens bigint, platform_cost bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     limits user_ai_settings;
     refusal text;
 BEGIN
-    IF home.credential_mode = 'platform_key' THEN
-        INSERT INTO platform_usage_daily (utc_date) VALUES (home.platform_date) ON CONFLICT DO NOTHING;
-        UPDATE platform_usage_daily
-        SET jobs = jobs + new_jobs, tokens_reserved = tokens_reserved + new_tokens,
-            cost_reserved = cost_reserved + new_cost
-        WHERE utc_date = home.platform_date
-          AND tokens_used - tokens_overrun + tokens_reserved + new_tokens <= platform_tokens
-          AND cost_used - cost_overrun + cost_reserved + new_cost <= platform_cost;
-        IF NOT FOUND THEN
-            SELECT CASE WHEN tokens_used - tokens_overrun + tokens_reserved + new_tokens > platform_tokens
-                        THEN 'PLATFORM_TOKEN_BUDGET_EXCEEDED' ELSE 'PLATFORM_COST_BUDGET_EXCEEDED' END
-            INTO refusal FROM platform_usage_daily WHERE utc_date = home.platform_date;
-        END IF;
-    END IF;
-
     SELECT * INTO limits FROM user_ai_settings WHERE user_id = home.user_id;
     INSERT INTO user_ai_usage_daily (user_id, local_date, credential_mode)
     VALUES (home.user_id, home.user_date, home.credential_mode) ON CONFLICT DO NOTHING;
@@ -101,10 +87,23 @@ BEGIN
       AND (limits.monthly_token_quota IS NULL
            OR tokens_used - tokens_overrun + tokens_reserved + new_tokens <= limits.monthly_token_quota);
     IF NOT FOUND THEN
-        refusal := 'QUOTA_EXCEEDED';
+        RAISE EXCEPTION 'QUOTA_EXCEEDED' USING ERRCODE = 'AJ001';
     END IF;
-    IF refusal IS NOT NULL THEN
-        RAISE EXCEPTION '%', refusal USING ERRCODE = 'AJ001';
+
+    IF home.credential_mode = 'platform_key' THEN
+        INSERT INTO platform_usage_daily (utc_date) VALUES (home.platform_date) ON CONFLICT DO NOTHING;
+        UPDATE platform_usage_daily
+        SET jobs = jobs + new_jobs, tokens_reserved = tokens_reserved + new_tokens,
+            cost_reserved = cost_reserved + new_cost
+        WHERE utc_date = home.platform_date
+          AND tokens_used - tokens_overrun + tokens_reserved + new_tokens <= platform_tokens
+          AND cost_used - cost_overrun + cost_reserved + new_cost <= platform_cost;
+        IF NOT FOUND THEN
+            SELECT CASE WHEN tokens_used - tokens_overrun + tokens_reserved + new_tokens > platform_tokens
+                        THEN 'PLATFORM_TOKEN_BUDGET_EXCEEDED' ELSE 'PLATFORM_COST_BUDGET_EXCEEDED' END
+            INTO refusal FROM platform_usage_daily WHERE utc_date = home.platform_date;
+            RAISE EXCEPTION '%', refusal USING ERRCODE = 'AJ001';
+        END IF;
     END IF;
 END $$;
 

@@ -319,14 +319,6 @@ CREATE FUNCTION public.ledger_book(home public.ai_job_reservation, d_jobs intege
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    IF home.credential_mode = 'platform_key' THEN
-        UPDATE platform_usage_daily
-        SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
-            tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
-            cost_reserved = cost_reserved + d_cost_reserved, cost_used = cost_used + d_cost_used,
-            cost_overrun = cost_overrun + d_cost_overrun
-        WHERE utc_date = home.platform_date;
-    END IF;
     UPDATE user_ai_usage_daily
     SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
         tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
@@ -341,6 +333,14 @@ BEGIN
         cost_overrun = cost_overrun + d_cost_overrun
     WHERE user_id = home.user_id AND month = home.month
       AND credential_mode = home.credential_mode;
+    IF home.credential_mode = 'platform_key' THEN
+        UPDATE platform_usage_daily
+        SET jobs = jobs + d_jobs, tokens_reserved = tokens_reserved + d_tokens_reserved,
+            tokens_used = tokens_used + d_tokens_used, tokens_overrun = tokens_overrun + d_tokens_overrun,
+            cost_reserved = cost_reserved + d_cost_reserved, cost_used = cost_used + d_cost_used,
+            cost_overrun = cost_overrun + d_cost_overrun
+        WHERE utc_date = home.platform_date;
+    END IF;
 END $$;
 
 CREATE FUNCTION public.ledger_close(home public.ai_job_reservation, spent_tokens bigint, spent_cost bigint, jobs_back integer) RETURNS void
@@ -454,21 +454,6 @@ DECLARE
     limits user_ai_settings;
     refusal text;
 BEGIN
-    IF home.credential_mode = 'platform_key' THEN
-        INSERT INTO platform_usage_daily (utc_date) VALUES (home.platform_date) ON CONFLICT DO NOTHING;
-        UPDATE platform_usage_daily
-        SET jobs = jobs + new_jobs, tokens_reserved = tokens_reserved + new_tokens,
-            cost_reserved = cost_reserved + new_cost
-        WHERE utc_date = home.platform_date
-          AND tokens_used - tokens_overrun + tokens_reserved + new_tokens <= platform_tokens
-          AND cost_used - cost_overrun + cost_reserved + new_cost <= platform_cost;
-        IF NOT FOUND THEN
-            SELECT CASE WHEN tokens_used - tokens_overrun + tokens_reserved + new_tokens > platform_tokens
-                        THEN 'PLATFORM_TOKEN_BUDGET_EXCEEDED' ELSE 'PLATFORM_COST_BUDGET_EXCEEDED' END
-            INTO refusal FROM platform_usage_daily WHERE utc_date = home.platform_date;
-        END IF;
-    END IF;
-
     SELECT * INTO limits FROM user_ai_settings WHERE user_id = home.user_id;
     INSERT INTO user_ai_usage_daily (user_id, local_date, credential_mode)
     VALUES (home.user_id, home.user_date, home.credential_mode) ON CONFLICT DO NOTHING;
@@ -497,10 +482,23 @@ BEGIN
       AND (limits.monthly_token_quota IS NULL
            OR tokens_used - tokens_overrun + tokens_reserved + new_tokens <= limits.monthly_token_quota);
     IF NOT FOUND THEN
-        refusal := 'QUOTA_EXCEEDED';
+        RAISE EXCEPTION 'QUOTA_EXCEEDED' USING ERRCODE = 'AJ001';
     END IF;
-    IF refusal IS NOT NULL THEN
-        RAISE EXCEPTION '%', refusal USING ERRCODE = 'AJ001';
+
+    IF home.credential_mode = 'platform_key' THEN
+        INSERT INTO platform_usage_daily (utc_date) VALUES (home.platform_date) ON CONFLICT DO NOTHING;
+        UPDATE platform_usage_daily
+        SET jobs = jobs + new_jobs, tokens_reserved = tokens_reserved + new_tokens,
+            cost_reserved = cost_reserved + new_cost
+        WHERE utc_date = home.platform_date
+          AND tokens_used - tokens_overrun + tokens_reserved + new_tokens <= platform_tokens
+          AND cost_used - cost_overrun + cost_reserved + new_cost <= platform_cost;
+        IF NOT FOUND THEN
+            SELECT CASE WHEN tokens_used - tokens_overrun + tokens_reserved + new_tokens > platform_tokens
+                        THEN 'PLATFORM_TOKEN_BUDGET_EXCEEDED' ELSE 'PLATFORM_COST_BUDGET_EXCEEDED' END
+            INTO refusal FROM platform_usage_daily WHERE utc_date = home.platform_date;
+            RAISE EXCEPTION '%', refusal USING ERRCODE = 'AJ001';
+        END IF;
     END IF;
 END $$;
 

@@ -14,10 +14,10 @@ from aijobs.models.journal import CallOutcome, finish_call, start_call
 from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate, reserve
 from aijobs.models.lifecycle import Lease, create, succeed
 from aijobs.models.tables import AiJob
-from tests.integration.ledger.books import Ceiling, rows_over, sql
+from tests.integration.ledger.books import Ceiling, a_day_passes, rows_over, sql
 from tests.integration.ledger.test_machine import CALL
 from tests.integration.models.states import claimed, hasty, new_job
-from tests.world import World
+from tests.world import World, whole_database
 
 LIMITS = UserLimits(daily_jobs=20, daily_tokens=3000, monthly_tokens=3000, active=20)
 BUDGET = Budget(tokens=3000, cost_micro_usd=10**9)
@@ -106,3 +106,54 @@ def test_a_bill_is_booked_once_however_often_it_comes(here: World) -> None:
     for _ in range(3):
         _bill(lease, call_no, 400)
     assert _books() == [{"r": 0, "u": 400, "o": 0}] * 3
+
+
+def _days() -> list[tuple[int, int, int]]:
+    """Reserved, used and overrun of each of the user's days, in order."""
+    found = sql(
+        "SELECT tokens_reserved, tokens_used, tokens_overrun "
+        "FROM user_ai_usage_daily ORDER BY local_date"
+    )
+    return [(row["tokens_reserved"], row["tokens_used"], row["tokens_overrun"]) for row in found]
+
+
+@pytest.mark.parametrize(
+    ("told", "yesterday"), [(400, (0, 400, 0)), (1000, (0, 1000, 0)), (1700, (0, 1700, 700))]
+)
+def test_a_bill_goes_to_the_day_of_its_call(
+    here: World, told: int, yesterday: tuple[int, int, int]
+) -> None:
+    """The job has left for another day meanwhile, and ends there."""
+    lease = _lease(here, 1000)
+    first = _call(lease, 1000)
+    a_day_passes()
+    _limit_tokens(1500)
+    second = _call(lease, 600)
+    assert _days() == [(0, 1000, 0), (600, 0, 0)]
+    _bill(lease, first, told)
+    assert _days() == [yesterday, (600, 0, 0)]
+    _bill(lease, second, 50)
+    succeed(lease, output_hash="o" * 64)
+    assert _days() == [yesterday, (0, 50, 0)]
+    assert _books()[1] == {"r": 0, "u": told + 50, "o": yesterday[2]}
+
+
+def test_a_reservation_does_not_move_to_an_earlier_day(here: World) -> None:
+    """A change of zone has put the user's day back: the call waits, and nothing is written."""
+    lease = _lease(here, 1000)
+    _call(lease, 1000)
+    for table, column in (
+        ("user_ai_usage_daily", "local_date"),
+        ("ai_job_reservation", "user_date"),
+        ("ai_usage_log", "user_date"),
+    ):
+        sql(f"UPDATE {table} SET {column} = {column} + 1")
+    _limit_tokens(1500)
+    before = whole_database()
+    with pytest.raises(NoRoom, match="DAILY_TOKEN_BUDGET_EXCEEDED"):
+        _call(lease, 600)
+    assert whole_database() == before
+
+
+def _limit_tokens(most: int) -> None:
+    sql("UPDATE user_ai_settings SET max_daily_token_budget = %(most)s", most=most)

@@ -107,7 +107,12 @@ def _fall_over(
             return _answer(made)
         if not made.fault.error.retryable and made.fault.error.effect is Effect.NONE:
             raise made.fault
-        log.info("route_failed", provider=route.provider, error_code=made.fault.code)
+        log.info(
+            "route_failed",
+            provider=route.provider,
+            error_code=made.fault.code,
+            detail=made.fault.detail,
+        )
         failed = made
     if failed is None:
         raise Deferred("circuit", 0.0)

@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from aijobs.engine.answer import AnswerParams, read_answer
+from aijobs.engine.answer import AnswerParams, Reading, take_steps
 from aijobs.engine.chat import Reply
 from aijobs.engine.definition import JobDefinition
-from aijobs.engine.errors import AnswerFault, JobFault
+from aijobs.engine.errors import AnswerFault, JobFault, ProviderFault
 from aijobs.engine.gateway.message import StrangeContent, said
 
 
@@ -22,7 +22,7 @@ class _Params(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
     requested_count: int | None = Field(default=None, ge=1)
-    refs: list[str] = []
+    refs: list[str] | None = None
 
 
 def explain(
@@ -35,20 +35,37 @@ def explain(
 ) -> dict[str, Any]:
     """`{outcome: accept | repair | reject, value?, code?, retryable?, steps}` of an answer.
 
+    `steps` are those that were taken, in order, with what each repaired; the last one of a rejected
+    answer with what it found. No step is taken when the message itself is strange.
+
     `params` is JSON with `requested_count` and `refs`; `envelope` is JSON, the provider's message
     object, whose content, when it has one, replaces `raw`. Raises Unexplainable.
     """
-    reply = _reply(raw, finish_reason, envelope)
+    message, judged_by = _message(raw, envelope), _params(params)
+    reading: Reading | None = None
     try:
-        answer = read_answer(definition, reply, _params(params))
+        reading = Reading(definition, _reply(message, finish_reason), judged_by)
+        answer = take_steps(reading)
     except JobFault as fault:
+        found = fault.problems if isinstance(fault, AnswerFault) else (fault.detail,)
         return {
             "outcome": "reject",
             "code": fault.code,
             "retryable": another_call_follows(fault),
-            "steps": list(fault.problems) if isinstance(fault, AnswerFault) else [fault.detail],
+            "steps": _steps(reading, found),
         }
-    return {"outcome": answer.outcome, "value": answer.value, "steps": list(answer.steps)}
+    return {"outcome": answer.outcome, "value": answer.value, "steps": _steps(reading)}
+
+
+def _steps(reading: Reading | None, found: tuple[str, ...] = ()) -> list[str]:
+    """One line a step; `found` belongs to the last one."""
+    taken = {} if reading is None else dict(reading.taken)
+    last = next(reversed(taken), "read the message")
+    taken[last] = (*taken.get(last, ()), *found)
+    return [
+        f"{name.replace('_', ' ')}{': ' if said else ''}{'; '.join(said)}"
+        for name, said in taken.items()
+    ]
 
 
 def another_call_follows(fault: JobFault) -> bool:
@@ -65,15 +82,14 @@ def _params(text: str | None) -> AnswerParams:
         problem = error.errors()[0]
         field = ".".join(map(str, problem["loc"])) or "--params"
         raise Unexplainable(f"--params: {field}: {problem['msg']}") from None
-    return AnswerParams(params.requested_count, frozenset(params.refs))
+    return AnswerParams(params.requested_count, frozenset(params.refs or ()))
 
 
-def _reply(raw: str, finish_reason: str | None, envelope: str | None) -> Reply:
-    message: dict[str, Any] = {"content": raw} if envelope is None else _message(envelope, raw)
+def _reply(message: dict[str, Any], finish_reason: str | None) -> Reply:
     try:
         what = said(message)
     except StrangeContent:
-        raise Unexplainable("--envelope: content must be text, null or a list of parts") from None
+        raise ProviderFault("PROVIDER_UNAVAILABLE", "the content is no text") from None
     return Reply(
         text=what.text,
         finish_reason=finish_reason,
@@ -86,9 +102,9 @@ def _reply(raw: str, finish_reason: str | None, envelope: str | None) -> Reply:
     )
 
 
-def _message(envelope: str, raw: str) -> dict[str, Any]:
+def _message(raw: str, envelope: str | None) -> dict[str, Any]:
     try:
-        message = json.loads(envelope)
+        message = json.loads(envelope or "{}")
     except ValueError as error:
         raise Unexplainable(f"--envelope: not JSON: {error}") from None
     if not isinstance(message, dict):

@@ -1,7 +1,8 @@
 """What personal data looks like: addresses, keys and the numbers that belong to one person.
 
 Invariant: a pattern meets plain text (ASCII digits and signs), looks at each character a bounded
-number of times, and ends where letters and digits end; a checksum decides where there is one.
+number of times, and ends where letters and digits end; a checksum decides where there is one,
+unless the words before a number say what it is: people mistype their own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from aijobs.engine.personal_numbers import (
+    account_length,
     card_length,
     dialled_length,
     national_length,
@@ -41,9 +43,12 @@ _MAIL = (
 )
 _PARAMETER = (
     r"(?P<before>[?&#;](?:[A-Za-z0-9_-]{0,40}(?:token|api[_-]?key|secret|passw(?:or)?d|signature)"
-    r"|sig|auth|pwd|credential|X-Amz-Credential)=)[A-Za-z0-9._~%+/=$!*:-]*[A-Za-z0-9_~%=/-]"
+    r"|sig|auth|pwd|otp|jwt|credential|X-Amz-Credential|phpsessid|[a-z]{0,6}session_?id)=)[A-Za-z0-9._~%+/=$!*:-]*[A-Za-z0-9_~%=/-]"
 )
-_LONG_KEY_PARAMETER = r"(?P<before>[?&#;]key=)[A-Za-z0-9_-]{16,}+"
+_LONG_KEY_PARAMETER = (
+    r"(?P<before>[?&#;](?:key|code|sid|session|ticket)=)(?=[A-Za-z_/-]{0,60}[0-9])"
+    r"[A-Za-z0-9_/-]{16,}+"
+)
 _USER_INFO = r"(?P<before>://)[A-Za-z0-9._~%!$&'()*+,;=:@-]+@"
 _KEY = (
     r"(?<![A-Za-z0-9_-])(?:"
@@ -60,6 +65,22 @@ _RESIDENT_ID = (
     r"(?P=gap)[0-9]{3}[0-9Xx]"
 )
 _SOCIAL_SECURITY = r"(?<![0-9]-)(?!000|666|9)[0-9]{3}-(?!00)[0-9]{2}-(?!0000)[0-9]{4}(?!-[0-9])"
+_SAID = r"[ :=#是为]{0,3}"
+_ANNOUNCED_ID = (
+    r"(?P<before>(?:身份证|证件|(?<![A-Za-z])(?i:id|identity)(?: (?i:card))?)"
+    rf"(?:号码?| (?i:number|no\.?))?{_SAID})"
+    r"[1-9][0-9]{5}[ -]?(?:[0-9]{8}[ -]?[0-9]{3}[0-9Xx]|[0-9]{6}[ -]?[0-9]{3})"
+)
+_PASSPORT = (
+    rf"(?P<before>(?:护照(?:号码?)?|(?<![A-Za-z])(?i:passport)(?: (?i:number|no\.?))?){_SAID})"
+    r"[A-Z]{1,2}[0-9]{7,8}"
+)
+_ANNOUNCED_CARD = (
+    r"(?P<before>(?:卡号|(?:银行|信用|储蓄|借记)卡(?:卡?号码?)?"
+    rf"|(?<![A-Za-z])(?i:card (?:number|no\.?)|credit card|visa|mastercard|amex)){_SAID})"
+    r"[0-9](?:[ .-]?[0-9]){12,18}"
+)
+_BANK_ACCOUNT = r"[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?"
 _CARD_OF_19 = r"[0-9]{4}(?P<gap>[ .-])(?:[0-9]{4}(?P=gap)){3}[0-9]{3}"
 _CARD_IN_GROUPS = (
     r"(?:[0-9]{4}(?P<gap>[ .-])[0-9]{4}(?P=gap)[0-9]{4}(?P=gap)[0-9]{4}"
@@ -104,10 +125,14 @@ RULES = (
     Rule("token", re.compile(_BEARER)),
     Rule("mail", re.compile(_MAIL)),
     _number("id", _RESIDENT_ID, resident_id_length),
+    _number("id", _ANNOUNCED_ID, len),
+    _number("id", _PASSPORT, len),
     _number("id", _SOCIAL_SECURITY, len),
+    _number("card", _BANK_ACCOUNT, account_length),
     _number("card", _CARD_OF_19, card_length),
     _number("card", _CARD_IN_GROUPS, card_length),
     _number("card", _CARD, card_length),
+    _number("card", _ANNOUNCED_CARD, len),
     _number("phone", _CHINESE_MOBILE, phone_length),
     _number("phone", _INTERNATIONAL, dialled_length),
     _number("phone", _DIALLED_ABROAD, dialled_length),

@@ -36,6 +36,18 @@ def card_length(found: str) -> int:
     return len(found) if _CARD_SCHEME.fullmatch(number) and _luhn(number) else 0
 
 
+def account_length(found: str) -> int:
+    """A bank account's number by its checksum (ISO 13616): as many groups as make one number."""
+    ends = [match.end() for match in re.finditer(r"[A-Z0-9]+", found)]
+    return next((end for end in reversed(ends) if _is_account(found[:end].replace(" ", ""))), 0)
+
+
+def _is_account(number: str) -> bool:
+    turned = number[4:] + number[:4]
+    digits = "".join(str(int(character, 36)) for character in turned)
+    return len(number) in range(15, 35) and int(digits) % 97 == 1
+
+
 def phone_length(found: str) -> int:
     """A phone number by its shape, unless it is a list of numbers, a round number or an ISBN."""
     return 0 if _is_other(found) else len(found)

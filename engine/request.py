@@ -11,6 +11,8 @@ from pydantic.alias_generators import to_camel
 from aijobs.engine.answer import output_hash
 from aijobs.engine.refusal import FieldFault, Refused
 
+#: The pattern of texts that must say something.
+NOT_BLANK = r"\S"
 Id = Annotated[UUID, Strict(False)]
 Key = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -59,10 +61,19 @@ def parse(body: Any, header_key: str | None) -> JobRequest:
 def invalid(error: ValidationError) -> Refused:
     """A validation error as a refusal with one entry per field."""
     faults = tuple(
-        FieldFault(".".join(map(str, item["loc"])) or "body", item["msg"])
-        for item in error.errors(include_url=False, include_context=False, include_input=False)
+        FieldFault(".".join(map(str, item["loc"])) or "body", _sentence(item))
+        for item in error.errors(include_url=False, include_input=False)
     )
     return Refused("INVALID_REQUEST", "Some fields are not valid.", errors=faults)
+
+
+def _sentence(item: Any) -> str:
+    """What is wrong with a field, without a regular expression in it."""
+    if item["type"] == "string_pattern_mismatch":
+        is_blank = item["ctx"]["pattern"] == NOT_BLANK
+        return "must not be blank" if is_blank else "does not have the form that is asked for"
+    message: str = item["msg"]
+    return message.removeprefix("Value error, ")
 
 
 def body_hash(body: dict[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""/analyses, /weak-points, /recommendations, /recall-evaluations: lists by target."""
+"""/analyses, /weak-points, /recommendations, /recall-evaluations: lists by target and base."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from typing import Any
 
 import falcon
 
+from aijobs.http.knowledge_bases import own_base
 from aijobs.http.middleware import identity_of
 from aijobs.http.paging import uuid_param, window_of
 from aijobs.http.views import moment, present
 from aijobs.models import analyses
 from aijobs.models import database as db
-from aijobs.models.analyses import Analysis
+from aijobs.models.analyses import About, Analysis
 from aijobs.models.tables import (
     AiLearningAnalysis,
     NextActionRecommendation,
@@ -22,7 +23,7 @@ from aijobs.models.tables import (
 
 
 class Analyses:
-    """A list of one kind of analysis rows, by `targetId`."""
+    """A list of one kind of analysis rows, by `targetId` and `knowledgeBaseId`."""
 
     def __init__(self, table: Analysis, view: Callable[[Any], dict[str, Any]]) -> None:
         self._table = table
@@ -30,12 +31,15 @@ class Analyses:
 
     def on_get(self, req: falcon.Request, resp: falcon.Response) -> None:
         window = window_of(req)
-        user_id = identity_of(req).user_id
-        target_id = uuid_param(req, "targetId")
+        about = About(
+            identity_of(req).user_id,
+            target_id=uuid_param(req, "targetId"),
+            base_id=uuid_param(req, "knowledgeBaseId"),
+        )
+        if about.base_id is not None:
+            own_base(req, about.base_id)
         found = db.read(
-            lambda: analyses.page(
-                self._table, user_id, target_id, after=window.after, limit=window.limit + 1
-            )
+            lambda: analyses.page(self._table, about, after=window.after, limit=window.limit + 1)
         )
         resp.media = window.page(found, lambda row: present({**_common(row), **self._view(row)}))
 

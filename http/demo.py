@@ -77,7 +77,7 @@ class Outcome:
     help="Folder with the example study material.",
 )
 def main(as_json: bool, examples: Path) -> None:
-    """Make a quiz and flashcards of real study material, through every stage, on real servers."""
+    """Run a job of each type on real study material, through every stage, on real servers."""
     demo = Demo(quiet=as_json)
     with stack() as env:
         client = Client(env["AIJOBS_URL"], env["AIJOBS_USER_TOKEN"])

@@ -9,11 +9,16 @@ from pathlib import Path
 import click
 
 from aijobs.engine.explain import Unexplainable, explain
+from aijobs.engine.job_types import BUILTIN
 from aijobs.engine.registry import UnknownJobType, builtin_registry
 
 
 @click.command("explain-output")
-@click.option("--job-type", required=True, help="What the answer is to: quiz_generation, ...")
+@click.option(
+    "--job-type",
+    required=True,
+    help=f"What the answer is to: {', '.join(item.job_type for item in BUILTIN)}.",
+)
 @click.option(
     "--finish-reason",
     required=True,
@@ -31,7 +36,7 @@ def explain_output(
     """Say what the engine makes of a model's raw answer.
 
     Reads the answer from standard input and prints JSON: outcome (accept, repair or reject),
-    value, code, retryable, steps.
+    value, code, retryable, and the steps that were taken, each with what it repaired or found.
     """
     try:
         told = explain(
@@ -48,5 +53,8 @@ def explain_output(
 
 
 def _standard_input() -> str:
-    """All of it, byte by byte as UTF-8: no line ends are changed. An envelope needs none."""
-    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8")
+    """All of it, byte by byte as UTF-8: no line ends are changed. An envelope needs none.
+
+    What is no UTF-8 becomes halves of surrogate pairs, which no answer may hold.
+    """
+    return "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode(errors="surrogateescape")

@@ -13,7 +13,7 @@ from aijobs.engine.refusal import Refused
 from aijobs.engine.signals import Signals
 from aijobs.engine.submit import submit
 from aijobs.http.body import read_json
-from aijobs.http.long_poll import LongPoll, etag, wait_seconds
+from aijobs.http.long_poll import LongPoll, etag, is_known, known_etags, wait_seconds
 from aijobs.http.middleware import identity_of
 from aijobs.http.paging import choice_param, uuid_param, window_of
 from aijobs.http.problems import speaks_chinese
@@ -72,10 +72,10 @@ class Jobs:
     def on_get_one(self, req: falcon.Request, resp: falcon.Response, job_id: UUID) -> None:
         """One job; with `?wait=25` as soon as its ETag is not If-None-Match's any more."""
         seconds = wait_seconds(req)
-        known = req.get_header("If-None-Match")
+        known = known_etags(req)
         job = self._long_poll.changed(lambda: self._own(req, job_id), known, seconds)
         resp.set_header("ETag", etag(job))
-        if known == etag(job):
+        if is_known(job, known):
             resp.status = falcon.HTTP_304
         else:
             resp.media = self._view(req, job)

@@ -11,6 +11,7 @@ from uuid_utils.compat import uuid7
 
 from aijobs.engine.points import BODY_LENGTH, TAG_LENGTH, TAGS, TITLE_LENGTH
 from aijobs.engine.refusal import Refused
+from aijobs.engine.request import NOT_BLANK
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
 from aijobs.http.paging import window_of
@@ -20,7 +21,7 @@ from aijobs.models import learner
 from aijobs.models.learner import NewPoint
 from aijobs.models.tables import KnowledgeBase
 
-Title = Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH, pattern=r"\S")]
+Title = Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH, pattern=NOT_BLANK)]
 
 
 class _Body(BaseModel):
@@ -37,7 +38,7 @@ class PointBody(_Body):
     """A knowledge point."""
 
     title: Title
-    body: Annotated[str, Field(min_length=1, max_length=BODY_LENGTH)]
+    body: Annotated[str, Field(min_length=1, max_length=BODY_LENGTH, pattern=NOT_BLANK)]
     tags: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=TAG_LENGTH)]], Field(max_length=TAGS)
     ] = []

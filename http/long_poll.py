@@ -26,6 +26,20 @@ def etag(job: AiJob) -> str:
     return f'"{job.lifecycle_status}-{job.progress}{asked}"'
 
 
+def known_etags(req: falcon.Request) -> frozenset[str] | None:
+    """What If-None-Match lists, `*` as it is; None without the header.
+
+    Compared weakly (RFC 9110, 13.1.2): a proxy that compresses makes `W/"x"` of `"x"`.
+    """
+    given = req.if_none_match
+    return None if given is None else frozenset(tag if tag == "*" else f'"{tag}"' for tag in given)
+
+
+def is_known(job: AiJob, known: frozenset[str] | None) -> bool:
+    """Whether the client has the job as it is now."""
+    return known is not None and not known.isdisjoint(("*", etag(job)))
+
+
 def wait_seconds(req: falcon.Request) -> int:
     """What `?wait=` asks for; 0 when it does not. Raises Refused."""
     given = req.get_param("wait")
@@ -44,7 +58,9 @@ class LongPoll:
     def __init__(self, threads: int) -> None:
         self._room = threading.BoundedSemaphore(max(1, threads // 2))
 
-    def changed(self, look: Callable[[], AiJob], known: str | None, seconds: int) -> AiJob:
+    def changed(
+        self, look: Callable[[], AiJob], known: frozenset[str] | None, seconds: int
+    ) -> AiJob:
         """The job as soon as its ETag is not `known`, else after `seconds`."""
         job = look()
         if seconds == 0 or not _is_same(job, known) or not self._room.acquire(blocking=False):
@@ -59,6 +75,6 @@ class LongPoll:
             self._room.release()
 
 
-def _is_same(job: AiJob, known: str | None) -> bool:
+def _is_same(job: AiJob, known: frozenset[str] | None) -> bool:
     """A terminal job never changes any more: it is answered at once."""
-    return job.lifecycle_status not in TERMINAL and known in (None, "*", etag(job))
+    return job.lifecycle_status not in TERMINAL and (known is None or is_known(job, known))

@@ -11,7 +11,7 @@ from pydantic.alias_generators import to_camel
 from uuid_utils.compat import uuid7
 
 from aijobs.engine.refusal import Refused
-from aijobs.engine.request import Id
+from aijobs.engine.request import NOT_BLANK, Id
 from aijobs.http.body import read_model
 from aijobs.http.knowledge_bases import Title, own_base
 from aijobs.http.middleware import identity_of
@@ -29,7 +29,7 @@ class MaterialBody(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", alias_generator=to_camel)
 
     title: Title
-    body: Annotated[str, Field(min_length=1, max_length=200_000)]
+    body: Annotated[str, Field(min_length=1, max_length=200_000, pattern=NOT_BLANK)]
     knowledge_base_id: Id | None = None
 
     def as_new(self, material_id: UUID) -> NewMaterial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,8 @@ from aijobs.models.paging import Place, newest_first
 from aijobs.models.tables import (
     AiJob,
     AiLearningAnalysis,
+    KnowledgePoint,
+    Material,
     NextActionRecommendation,
     RecallEvaluation,
     WeakPointCandidate,
@@ -57,11 +60,37 @@ def add_rows(table: str, job: AiJob, rows: list[dict[str, Any]]) -> None:
     )
 
 
-def page(
-    table: Analysis, user_id: UUID, target_id: UUID | None, *, after: Place | None, limit: int
-) -> list[Any]:
-    """The user's rows of one kind, of one target if given, newest first."""
-    query = table.select().where(table.user_id == user_id)
-    if target_id is not None:
-        query = query.where(table.target_id == target_id)
+@dataclass(frozen=True, slots=True)
+class About:
+    """Which of a user's rows: those of one target, those about a knowledge base."""
+
+    user_id: UUID
+    target_id: UUID | None = None
+    base_id: UUID | None = None
+
+
+def page(table: Analysis, about: About, *, after: Place | None, limit: int) -> list[Any]:
+    """The rows of one kind, newest first."""
+    query = table.select().where(table.user_id == about.user_id)
+    if about.target_id is not None:
+        query = query.where(table.target_id == about.target_id)
+    if about.base_id is not None:
+        query = query.where(_concerns(table, about.base_id))
     return newest_first(query, table, after, limit)
+
+
+def _concerns(table: Any, base_id: UUID) -> Any:
+    """A row about the base, or about a point or material of it.
+
+    What is about the user is about all bases, unless it names a point: then about that one's.
+    """
+    points = KnowledgePoint.select(KnowledgePoint.id).where(
+        KnowledgePoint.knowledge_base_id == base_id
+    )
+    materials = Material.select(Material.id).where(Material.knowledge_base_id == base_id)
+    of_user = table.target_type == "user"
+    if hasattr(table, "knowledge_point_id"):
+        point_id = table.knowledge_point_id
+        of_user &= point_id.is_null() | point_id.in_(points)
+    target_id = table.target_id
+    return (target_id == base_id) | target_id.in_(points) | target_id.in_(materials) | of_user

@@ -79,9 +79,10 @@ def wake(
 ) -> int:
     """Send hints for jobs that a circuit has kept waiting, spread over some seconds; how many.
 
-    Only those that had no hint since a circuit last changed, or none for `open_seconds` while one
-    is half open: called until it finds none.
+    Only those that had no hint since a circuit last changed, or for long beside a half-open one:
+    called until it finds none.
     """
-    params = claimable_params("engine", known, routes) | {"again_seconds": rules.open_seconds}
+    params = claimable_params("engine", known, routes)
     params |= {"event": ENQUEUE, "limit": limit, "spread_seconds": spread_seconds}
+    params |= {"again_seconds": rules.open_seconds}
     return len(db.statement("circuit_wake", load("circuit_wake"), params))

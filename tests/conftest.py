@@ -1,7 +1,7 @@
 """Fixtures with real servers: embedded, or those of TEST_DATABASE_URL and TEST_REDIS_URL.
 
-RabbitMQ is the one of AMQP_URL. Only the tests that ask for it go there: it is no part of the
-environment that processes inherit.
+RabbitMQ is the one of AMQP_URL. Only the tests that ask for it go there: programs under test do not
+inherit it, and the processes of a run know it as TEST_AMQP_URL.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from tests.rabbitmq import Rabbit, own_rabbit
 from tests.servers import FAST, OwnPostgres, OwnValkey, records_of, run_folder
 from tests.world import World, settings_for, world
 
-# A run that a shell put into the background is born deaf to Ctrl-C, and so would be all that it
-# starts.
+# A run that a shell put into the background is deaf to Ctrl-C, and so would be all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_AMQP_URL = os.environ.pop("AMQP_URL", None)
+if "AMQP_URL" in os.environ:
+    os.environ["TEST_AMQP_URL"] = os.environ.pop("AMQP_URL")
+_AMQP_URL = os.environ.get("TEST_AMQP_URL")
 
 
 @pytest.fixture(scope="session")

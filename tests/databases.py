@@ -22,8 +22,8 @@ _SHAPE = """
 SELECT md5(string_agg(concat_ws(' ', relname, attname, atttypid), ',' ORDER BY relname, attnum)),
        (SELECT count(*) FROM pg_trigger), (SELECT count(*) FROM pg_proc),
        (SELECT count(*) FROM pg_constraint)
-FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
-WHERE relnamespace = 'public'::regnamespace AND attnum > 0
+FROM pg_class LEFT JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0
+WHERE relnamespace = 'public'::regnamespace
 """
 _END_SESSIONS = """
 SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = %s

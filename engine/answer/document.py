@@ -16,11 +16,22 @@ from aijobs.engine.answer.strict import NotJson, decode_at
 _OPENER = re.compile(r"[{\[]")
 #: An opener that begins a document, not a phrase: a key, a quote, a comment or an object follows.
 _LIKE_DOCUMENT = re.compile(
-    r"""(?: \{\s*(?: \\?["'“] | [A-Za-z_]\w*\s*[:：] | // | /\* | \#\s )
-          | \[\s*(?: \\?["'“] | \{ | // | /\* ) )""",
+    r"""(?: \{(?:\s|\\[nrt])*(?: \\?["'“] | [A-Za-z_]\w*\s*[:：] | // | /\* | \#\s )
+          | \[(?:\s|\\[nrt])*(?: \\?["'“] | \{ | // | /\* ) )""",
     re.VERBOSE,
 )
-_TAG = re.compile(r"<(/?)(?:think|thinking|thought|thoughts|reasoning|analysis)>", re.IGNORECASE)
+#: Where thinking begins or ends, as the families of models mark it.
+_TAG = re.compile(
+    r"""< \s*+ (?P<slash>/?) \s*+ (?:\w++:)?
+            (?: think | thinking | thoughts? | reasoning | reflection | analysis | scratchpad
+              | cot | chain_of_thought | draft | 思考 | 推理 | 草稿 )
+            (?: \s+ [\w-]+= [^<>]*+ | \s*+ ) >
+      | ◁ (?P<stroke>/?) think ▷
+      | \[ (?P<solidus>/?) (?: think | thinking ) \]
+      | <\|\ ? (?: (?P<end>end_of_ | /) | begin_of_ )? (?: thoughts? | think | thinking ) \ ?\|>
+      | <\|channel\|> \s* (?: (?P<final>final) | analysis | commentary ) \b""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _TOOL_CALL = re.compile(
     r"DSML|tool[_▁ ]?calls?|function[_▁ ]?calls?|<invoke|<parameter|<function|\[TOOL", re.IGNORECASE
 )
@@ -88,9 +99,9 @@ def _without_thinking(text: str) -> str:
 
 
 def _without_leading_blocks(text: str) -> str:
-    while (opening := _TAG.match(text.lstrip())) and not opening[1]:
+    while (opening := _TAG.match(text.lstrip())) and not _closes(opening):
         rest = text.lstrip()[opening.end() :]
-        closing = next((tag for tag in _TAG.finditer(rest) if tag[1]), None)
+        closing = next(filter(_closes, _TAG.finditer(rest)), None)
         if closing is None:
             raise NotJson("The answer never came to an end of its thinking.")
         text = rest[closing.end() :]
@@ -114,7 +125,7 @@ def _tags_outside(text: str) -> list[re.Match[str]]:
 def _closing_before_whole_document(text: str, tags: list[re.Match[str]]) -> list[re.Match[str]]:
     """A draft in the thinking may be broken; then a whole document after the last tag decides."""
     last = tags[-1]
-    if not last[1]:
+    if not _closes(last):
         return []
     documents, broken_at = _scan(text[last.end() :])
     return [last] if documents and broken_at is None else []
@@ -122,12 +133,16 @@ def _closing_before_whole_document(text: str, tags: list[re.Match[str]]) -> list
 
 def _cut(text: str, tags: list[re.Match[str]]) -> str:
     first = tags[0]
-    if first[1]:
+    if _closes(first):
         return text[first.end() :]
-    closing = next((tag for tag in tags if tag[1]), None)
+    closing = next(filter(_closes, tags), None)
     if closing is None:
         raise NotJson("The answer never came to an end of its thinking.")
     return text[: first.start()] + text[closing.end() :]
+
+
+def _closes(tag: re.Match[str]) -> bool:
+    return any(tag.groups())
 
 
 def _scan(text: str) -> tuple[list[Document], int | None]:

@@ -10,7 +10,8 @@ import re
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _LEGAL = frozenset('"\\/bfnrt')
-_ESCAPED_START = re.compile(r'[{\[]\s*(?:[{\[]\s*)?\\"')
+_BLANKS = r"(?:\s|\\[nrt])*+"
+_ESCAPED_START = re.compile(rf'[{{\[]{_BLANKS}(?:[{{\[]{_BLANKS})?\\"')
 
 
 def mend_escapes(text: str) -> str:

@@ -1,26 +1,27 @@
 """Bringing a value nearer to its model where only one reading exists.
 
-Invariant: what is changed is lossless (a number in quotes, an enum in capitals, a list in a string,
-a null for "left out") or belongs to nobody (unknown keys); a value that could mean two things is
-left for the schema.
+Invariant: what is changed is lossless (a number in quotes, an enum in capitals, a null for "left
+out") or belongs to nobody (unknown keys); a value that could mean two things is left for the
+schema.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from functools import cache
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from aijobs.engine.answer.kinds import is_model, kinds_of
 from aijobs.engine.answer.marks import Exact, NeverNull
 from aijobs.engine.answer.reading import Reading
-from aijobs.engine.answer.strict import NotJson, Unacceptable, loads
 
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,8})")
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,9})?")
+#: A key that somebody would choose. Any other may be the rest of a text whose quotes ended it.
+_NAME = re.compile(r"[\w$@][\w$@ .:/-]{0,59}")
 #: An unknown key like these may hold a second answer: nobody may choose between two.
 _ANSWER_WORDS = ("answer", "correct", "solution")
 
@@ -37,7 +38,7 @@ def _model(reading: Reading, value: Any, model: type[BaseModel]) -> Any:
     fitted = {}
     for key, item in value.items():
         if key not in fields:
-            if reading.guessed or _resembles(key, fields):
+            if reading.guessed or not _NAME.fullmatch(key) or _resembles(key, fields):
                 fitted[key] = item
             else:
                 reading.repaired("unknown keys left out")
@@ -72,48 +73,22 @@ def _is_absent(field: FieldInfo) -> bool:
 
 
 def _field(reading: Reading, value: Any, annotation: Any) -> Any:
-    kinds = _kinds(annotation)
-    for kind in kinds:
+    for kind in kinds_of(annotation):
         if get_origin(kind) is list:
             return _list(reading, value, get_args(kind)[0])
         if get_origin(kind) is Literal:
             return _enum(reading, value, get_args(kind))
-        if _is_model(kind):
+        if is_model(kind):
             return _model(reading, value, kind)
         if kind in (int, float):
             return _number(reading, value, kind)
     return value
 
 
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
-
-
-@cache
-def _kinds(annotation: Any) -> tuple[Any, ...]:
-    """The alternatives of an annotation, without Annotated and None."""
-    if hasattr(annotation, "__metadata__"):
-        return _kinds(annotation.__origin__)
-    if get_origin(annotation) in (list, Literal) or isinstance(annotation, type):
-        return (annotation,)
-    return tuple(kind for branch in get_args(annotation) for kind in _kinds(branch))
-
-
 def _list(reading: Reading, value: Any, item: Any) -> Any:
-    if isinstance(value, str) and value.lstrip().startswith("["):
-        value = _decoded_list(reading, value)
     if not isinstance(value, list):
         return value
     return [_field(reading, element, item) for element in value]
-
-
-def _decoded_list(reading: Reading, text: str) -> Any:
-    try:
-        decoded = loads(text)
-    except (NotJson, Unacceptable):
-        return text
-    reading.repaired("list decoded from a string")
-    return decoded
 
 
 def _enum(reading: Reading, value: Any, choices: tuple[Any, ...]) -> Any:

@@ -52,6 +52,8 @@ def _one_document(reading: Reading) -> None:
     else:
         reading.value = found.value
         reading.repaired(*found.repairs)
+        if not reading.repairs:  # strict JSON it was not, and nothing but blanks stands around
+            reading.repaired("unusual blanks left out")
 
 
 def _broken_document(reading: Reading, text: str, broken: BrokenDocument) -> None:

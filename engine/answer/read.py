@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from aijobs.engine.answer.decode import decode_document, decode_lists
 from aijobs.engine.answer.finish import check_finish
 from aijobs.engine.answer.fit import fit_model
 from aijobs.engine.answer.params import AnswerParams
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReadAnswer:
-    """`value` is ready to be stored and hashed; `steps` names what was repaired."""
+    """`value` is ready to be stored and hashed; `repairs` names what was repaired."""
 
     outcome: Literal["accept", "repair"]
     value: dict[str, Any]
-    steps: tuple[str, ...]
+    repairs: tuple[str, ...]
     delivered_count: int
 
 
@@ -42,14 +43,21 @@ def read_answer(definition: JobDefinition, reply: Reply, params: AnswerParams) -
     Raises AnswerFault, with sentences for a repair round; ProviderFault when the reply itself says
     that the provider gave up on it.
     """
-    reading = Reading(definition, reply, params)
+    return take_steps(Reading(definition, reply, params))
+
+
+def take_steps(reading: Reading) -> ReadAnswer:
+    """The same for whoever looks at the reading itself: `taken` tells how far it came."""
     for step in STEPS:
+        reading.taken[step.__name__] = ()
+        before = len(reading.repairs)
         step(reading)
+        reading.taken[step.__name__] = tuple(reading.repairs[before:])
     return ReadAnswer(
         outcome="repair" if reading.repairs else "accept",
         value=reading.value,
-        steps=tuple(reading.repairs),
-        delivered_count=delivered_count(definition, reading.value),
+        repairs=tuple(reading.repairs),
+        delivered_count=delivered_count(reading.definition, reading.value),
     )
 
 
@@ -85,9 +93,11 @@ def refuse_repairs(reading: Reading) -> None:
 STEPS: tuple[Callable[[Reading], None], ...] = (
     check_finish,
     parse_text,
+    decode_document,
+    unwrap,
+    decode_lists,
     restore_tex,
     clean_text,
-    unwrap,
     mend,
     fit_model,
     refuse_repairs,

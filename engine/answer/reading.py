@@ -20,7 +20,8 @@ class Reading:
     """`text` until it is parsed, then `value`.
 
     `as_is`: no repair is allowed, since nothing says that the text is whole. `guessed`: the
-    structure was rebuilt by json-repair and then proved.
+    structure was rebuilt by json-repair and then proved. `sources`: texts inside the text that were
+    read as JSON. `taken`: each step so far, with the repairs that it made.
     """
 
     definition: JobDefinition
@@ -30,7 +31,9 @@ class Reading:
     value: Any = None
     as_is: bool = False
     guessed: bool = False
+    sources: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
+    taken: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def repaired(self, *names: str) -> None:
         """Note repairs, each once."""

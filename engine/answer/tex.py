@@ -18,24 +18,26 @@ _COMMANDS = frozenset(
     re.findall(
         r"\w+",
         """
-    backepsilon backprime backsim backsimeq backslash bar barwedge because begin beta beth between
-    bf bfseries big bigcap bigcirc bigcup bigg biggl biggr bigl bigodot bigoplus bigotimes bigr
-    bigsqcup bigstar bigtriangledown bigtriangleup biguplus bigvee bigwedge binom blacksquare
-    blacktriangle bm bmod bold boldmath boldsymbol bot bowtie box boxdot boxed boxminus boxplus
-    boxtimes breve bullet bumpeq
-    fallingdotseq fbox fi flat flushleft flushright footnote footnotesize forall frac frak framebox
-    frown
-    nRightarrow nLeftarrow nLeftrightarrow nVdash nabla natural ncong ne nearrow neg neq newline
-    nexists ngeq ngtr ni nleftarrow nleftrightarrow nleq nless nmid nobreak nolimits nonumber
-    normalsize not notag notin nparallel nprec nrightarrow nsim nsubset nsubseteq nsucc nsupseteq
-    ntriangleleft ntriangleright nu nvdash nwarrow
-    raise rangle rbrace rbrack rceil real ref renewcommand restriction rfloor rgroup rhd rho right
-    rightarrow rightarrowtail rightharpoondown rightharpoonup rightleftarrows rightleftharpoons
-    rightrightarrows rightsquigarrow risingdotseq rm rmoustache root rtimes rule rVert rvert
-    tan tanh tau tbinom text textbf textit textnormal textrm textsc textsf textstyle textsuperscript
-    textsubscript texttt textup tfrac therefore theta thickapprox thicksim thinspace tilde times
-    tiny to top triangle triangledown triangleleft trianglelefteq triangleq triangleright
-    trianglerighteq tt twoheadleftarrow twoheadrightarrow
+    backepsilon backprime backsim backsimeq backslash bar barwedge bcancel because begin begingroup
+    beta beth between bf bfseries bgroup big bigcap bigcirc bigcup bigg biggl biggr bigl bigodot
+    bigoplus bigotimes bigr bigsqcup bigstar bigtriangledown bigtriangleup biguplus bigvee bigwedge
+    binom blacksquare blacktriangle bm bmod bold boldmath boldsymbol bot bowtie box boxdot boxed
+    boxminus boxplus boxtimes bra braket breve buildrel bullet bumpeq
+    fallingdotseq fbox fcolorbox fi flat flushleft flushright footnote footnotesize forall frac frak
+    framebox frown
+    nRightarrow nLeftarrow nLeftrightarrow nVdash nabla natural ncong ne nearrow neg neq newcommand
+    newline nexists ngeq ngtr ni nicefrac nleftarrow nleftrightarrow nleq nless nmid nobreak
+    nolimits nonumber normalsize not notag notin nparallel nprec nrightarrow nsim nsubset nsubseteq
+    nsucc nsupseteq ntriangleleft ntriangleright nu nvdash nwarrow
+    raise raisebox rangle rank rbrace rbrack rcases rceil real ref renewcommand restriction rfloor
+    rgroup rhd rho right rightarrow rightarrowtail rightharpoondown rightharpoonup rightleftarrows
+    rightleftharpoons rightrightarrows rightsquigarrow risingdotseq rm rmoustache root rtimes rule
+    rVert rvert
+    tag tan tanh tau tbinom text textasciitilde textbackslash textbf textcircled textcolor
+    textdegree textgreater textit textless textmu textnormal textrm textsc textsf textstyle
+    textsuperscript textsubscript texttt textup tfrac therefore theta thickapprox thicksim thinspace
+    tilde times tiny to top tr triangle triangledown triangleleft trianglelefteq triangleq
+    triangleright trianglerighteq tt twoheadleftarrow twoheadrightarrow
     """,
     )
 )
@@ -62,8 +64,12 @@ def restore_tex(reading: Reading) -> None:
     if restored != reading.value:
         reading.value = restored
         reading.repaired("TeX commands restored")
-    if _UNESCAPED_ENVIRONMENT.search(reading.text) and _UNESCAPED_ROW.search(reading.text):
+    if any(map(_has_lost_rows, (reading.text, *reading.sources))):
         raise AnswerFault("OUTPUT_INVALID_JSON", "Escape every backslash: write \\\\\\\\ for \\\\.")
+
+
+def _has_lost_rows(source: str) -> bool:
+    return bool(_UNESCAPED_ENVIRONMENT.search(source) and _UNESCAPED_ROW.search(source))
 
 
 def restored_text(text: str) -> str:

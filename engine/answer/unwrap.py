@@ -1,4 +1,4 @@
-"""A right document in one wrapping too many, or one too few.
+"""A right document under a key too many, or without its own.
 
 Invariant: a wrapping is taken off only when what is inside has the output's required fields, and a
 list becomes the output's list only when that is the one thing it can be.
@@ -9,17 +9,18 @@ from __future__ import annotations
 from typing import Any
 
 from aijobs.engine.answer.reading import Reading
-from aijobs.engine.answer.strict import NotJson, Unacceptable, loads
 
-_NOT_THE_ANSWER = {"error", "example", "draft", "schema", "properties", "$defs"}
+#: What is under one of these was never given as the answer: a message, a sample, thinking, a call.
+_NOT_THE_ANSWER = {
+    *("error", "example", "draft", "schema", "properties", "$defs"),
+    *("think", "thinking", "thought", "thoughts", "reasoning", "reasoning_content", "scratchpad"),
+    *("tool_call", "tool_calls", "function", "function_call"),
+}
 _MAX_WRAPPINGS = 3
 
 
 def unwrap(reading: Reading) -> None:
-    """Decode a document in a string, enter a single-key wrapper, give a bare list its name."""
-    if isinstance(reading.value, str):
-        reading.value = _decoded(reading.value)
-        reading.repaired("document decoded from a string")
+    """Enter a single-key wrapper, give a bare list its name."""
     for _ in range(_MAX_WRAPPINGS):
         inner = _wrapped(reading)
         if inner is None:
@@ -29,13 +30,6 @@ def unwrap(reading: Reading) -> None:
     if _is_bare_list(reading):
         reading.value = {str(reading.definition.items_field): reading.value}
         reading.repaired("list named")
-
-
-def _decoded(text: str) -> Any:
-    try:
-        return loads(text)
-    except (NotJson, Unacceptable):
-        return text  # the schema says what is wrong with it
 
 
 def _wrapped(reading: Reading) -> dict[str, Any] | None:

@@ -6,19 +6,22 @@ points at nothing outside the snapshot.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from pydantic import ValidationError
 
+from aijobs.engine.answer.hollow import hollow_places
 from aijobs.engine.answer.params import AnswerParams
-from aijobs.engine.answer.placeholders import placeholders
 from aijobs.engine.answer.reading import Reading
 from aijobs.engine.answer.strict import Unacceptable, check_text
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import AnswerFault
 
 _MAX_PROBLEMS = 20
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,39}")
+_BRANCH = re.compile(r"(?:literal|list|function-before)\[.*\]|constrained-\w+")
 
 
 def validate_output(definition: JobDefinition, output: Any, params: AnswerParams) -> dict[str, Any]:
@@ -39,7 +42,7 @@ def check_schema(reading: Reading) -> None:
 
 
 def check_rules(reading: Reading) -> None:
-    """BUSINESS_VALIDATION_FAILED: the job type's own rules, and no placeholders."""
+    """BUSINESS_VALIDATION_FAILED: the job type's own rules, and texts that say something."""
     _keep_rules(reading.definition, reading.value, reading.params)
 
 
@@ -54,21 +57,32 @@ def _validated(definition: JobDefinition, value: Any) -> dict[str, Any]:
     except ValidationError as error:
         raise _fault(
             "SCHEMA_VALIDATION_FAILED",
-            [_sentence(item) for item in error.errors(include_url=False, include_input=False)],
+            [
+                _sentence(item)
+                for item in error.errors(include_url=False, include_input=False)
+                if item["type"] != "none_required"  # of a field that may be left out, not null
+            ],
         ) from None
     return output.model_dump(exclude_unset=True)
 
 
 def _sentence(item: Any) -> str:
-    place = "".join(
-        f"[{part}]" if isinstance(part, int) else f".{part[:60]}" for part in item["loc"]
-    )
+    place = "".join(map(_step, item["loc"]))
     return f"{place.lstrip('.') or 'the document'}: {item['msg']}"
+
+
+def _step(part: int | str) -> str:
+    """A key that is no name may be a piece of a text, which a log must not hold: it is not told."""
+    if isinstance(part, int):
+        return f"[{part}]"
+    if _BRANCH.fullmatch(part):  # which of a field's alternatives was tried
+        return ""
+    return f".{part}" if _NAME.fullmatch(part) else ".<a key that is no name>"
 
 
 def _keep_rules(definition: JobDefinition, value: dict[str, Any], params: AnswerParams) -> None:
     output = definition.output_model.model_validate(value)
-    problems = [*placeholders(output), *definition.rules(output, params)]
+    problems = [*hollow_places(output), *definition.rules(output, params)]
     if problems:
         raise _fault("BUSINESS_VALIDATION_FAILED", problems)
 

@@ -83,7 +83,8 @@ def class_of_inner(error: ErrorBody, model: str) -> str:
 
 def describe(what: str, error: ErrorBody, route: Route) -> str:
     """A line for operators, without secrets."""
-    return redact(f"{what} {'/'.join(error.codes)}: {error.message}", route.api_key)
+    known = " ".join([what, *filter(None, ["/".join(error.codes)])])
+    return redact(f"{known}: {error.message.strip() or 'nothing more was said'}", route.api_key)
 
 
 def _class_of_status(status: int, error: ErrorBody, model: str) -> str:

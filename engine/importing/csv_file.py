@@ -25,9 +25,13 @@ _BETWEEN_TAGS = re.compile("[;,；，]")
 def read_csv(text: str, drafts: Drafts) -> None:
     """Add the point of every row."""
     rows, columns = _begin(text, drafts)
+    line = None
     for row in rows:
         if any(cell.strip() for cell in row.cells):
+            line = row.line
             _add(row, columns, drafts)
+    if line is None:
+        raise drafts.end(columns.line + 1, "no row below the header: write one for each point")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,9 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Names of the header in order, and which of them hold what."""
+    """Names of the header in order, its line, and which of them hold what."""
 
+    line: int
     names: list[str]
     title: str
     body: str
@@ -135,7 +140,7 @@ def _columns(header: _Row, drafts: Drafts) -> _Columns | None:
     for name in (*pair, _TAGS):
         if names.count(name) > 1:
             raise drafts.end(header.line, f"column {name} appears twice: rename one of them")
-    return _Columns(names, *pair)
+    return _Columns(header.line, names, *pair)
 
 
 def _add(row: _Row, columns: _Columns, drafts: Drafts) -> None:

@@ -54,7 +54,7 @@ class Drafts:
         if self._faults:
             raise refused(*self._faults)
         if not self._drafts:
-            raise self.end(1, "no point found: the file holds none")
+            raise self.end(1, "no point found: give a heading or a row a text")
         return self._drafts
 
 

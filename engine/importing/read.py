@@ -25,7 +25,7 @@ def read_points(raw: bytes, file_format: str, *, charset: str | None = None) -> 
     drafts = Drafts()
     text = decode(raw, charset)
     if not text or text.isspace():
-        raise drafts.end(1, "the file is empty")
+        raise drafts.end(1, "the file is empty: choose one that holds points")
     if text.count("\n") > MAX_LINES:
         raise drafts.end(MAX_LINES + 1, f"more than {MAX_LINES} lines: split the file")
     FORMATS[file_format](text, drafts)

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from aijobs.engine.answer.params import AnswerParams
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.job_types.fields import Output, PointParameters, Ref
 
@@ -26,16 +25,6 @@ class Flashcards(Output):
     flashcards: Annotated[list[Flashcard], Field(min_length=1, max_length=200)]
 
 
-def rules(cards: Flashcards, _params: AnswerParams) -> tuple[str, ...]:
-    """Both sides of a card say something."""
-    return tuple(
-        f"flashcards[{position}]: the {side} is blank"
-        for position, card in enumerate(cards.flashcards)
-        for side in ("front", "back")
-        if not getattr(card, side).strip()
-    )
-
-
 DEFINITION = JobDefinition(
     job_type="flashcard_generation",
     label="Flashcards",
@@ -47,7 +36,6 @@ DEFINITION = JobDefinition(
     count_parameter="card_count",
     output_model=Flashcards,
     items_field="flashcards",
-    rules=rules,
     max_output_tokens=12_000,
     temperature=0.4,
     prompt_key="flashcard_generation",

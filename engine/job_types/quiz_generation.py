@@ -43,11 +43,7 @@ def rules(quiz: Quiz, _params: AnswerParams) -> tuple[str, ...]:
 
 def _problems(question: Question) -> list[str]:
     problems = []
-    if not question.question.strip():
-        problems.append("the question is blank")
     folded = [_folded(option) for option in question.options]
-    if "" in folded:
-        problems.append("an option is blank")
     if len(set(folded)) < len(folded):
         problems.append("two options are the same")
     if question.answer_index >= len(folded):

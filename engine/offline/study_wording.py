@@ -33,23 +33,25 @@ class StudyWording(ABC):
 
 class _English(StudyWording):
     never_tested = "It has never been tested."
+    never_one = "The one point has not been tested yet."
 
     def evidence(self, study: Studied) -> str:
         seen = f", last on {study.last_seen[:10]}" if study.last_seen else ""
-        times = "attempt" if study.attempts == 1 else "attempts"
-        return f"{_percent(study.accuracy)} right in {study.attempts} {times}{seen}."
+        return f"{_percent(study.accuracy)} right in {_some(study.attempts, 'attempt')}{seen}."
 
     def summary(
         self, *, tested: int, points: int, attempts: int, mean: float, strongest: str, weakest: str
     ) -> str:
+        have = "has" if tested == 1 else "have"
         return (
-            f"{tested} of {points} points have been tested, in {attempts} attempts. "
-            f"{_percent(mean)} of them were right. "
+            f"{tested} of {_some(points, 'point')} {have} been tested, "
+            f"in {_some(attempts, 'attempt')}. {_percent(mean)} of the answers were right. "
             f"The steadiest point is “{strongest}”, the weakest is “{weakest}”."
         )
 
     def untested(self, material: Material) -> str:
-        return f"None of the {len(material.items)} points has been tested yet."
+        count = len(material.items)
+        return f"None of {count} points has been tested yet." if count > 1 else self.never_one
 
     def action(self, title: str, *, weak: bool, never: bool) -> str:
         if never:
@@ -85,6 +87,10 @@ def study_wording(material: Material) -> StudyWording:
     """In the language that most of the material is written in."""
     chinese = sum(item.is_chinese for item in material.items)
     return _Chinese() if chinese * 2 > len(material.items) else _English()
+
+
+def _some(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
 
 
 def _percent(share: float | None) -> str:

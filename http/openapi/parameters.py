@@ -51,6 +51,12 @@ STATUS = Parameter(
 JOB_TYPE = Parameter("jobType", {"type": "string"}, "Only jobs of this type.")
 OF_KNOWLEDGE_BASE = Parameter("knowledgeBaseId", UUID, "The knowledge base.", required=True)
 IN_KNOWLEDGE_BASE = Parameter("knowledgeBaseId", UUID, "Only those of this knowledge base.")
+ABOUT_KNOWLEDGE_BASE = Parameter(
+    "knowledgeBaseId",
+    UUID,
+    "Only those about this knowledge base, its points and materials. What is about you is about "
+    "all of them, unless it names a point.",
+)
 OF_POINT = Parameter("knowledgePointId", UUID, "Only those of this point.")
 FILE_FORMAT = Parameter(
     "format", {"type": "string", "enum": list(FORMATS)}, "What the file is, if its type is silent."

@@ -5,7 +5,12 @@ from __future__ import annotations
 from pydantic import BaseModel
 
 from aijobs.http.openapi.operation import API, Answer, Group, Operation
-from aijobs.http.openapi.parameters import OF_KNOWLEDGE_BASE, PAGING, TARGET
+from aijobs.http.openapi.parameters import (
+    ABOUT_KNOWLEDGE_BASE,
+    OF_KNOWLEDGE_BASE,
+    PAGING,
+    TARGET,
+)
 from aijobs.http.openapi.result_shapes import (
     Analysis,
     Flashcard,
@@ -36,8 +41,9 @@ def _findings(operation_id: str, path: str, page: type[BaseModel]) -> Operation:
         "GET",
         f"{API}/{path}",
         f"List your {name}",
-        parameters=(TARGET, *PAGING),
+        parameters=(TARGET, ABOUT_KNOWLEDGE_BASE, *PAGING),
         answers=(Answer(200, f"A page of {name}.", page),),
+        problems=("NOT_FOUND",),
     )
 
 

@@ -22,6 +22,8 @@ from tests.scripted_provider.knobs import ok
 from tests.world import whole_database
 
 WAIT_SECONDS = 60
+#: The ledger's shared rows.
+USAGE = ("user_ai_usage_daily", "user_ai_usage_monthly", "platform_usage_daily")
 
 #: Leases that lapse while a test waits. The worker that is stopped renews no more.
 SHORT = {
@@ -64,7 +66,7 @@ def test_a_worker_that_wakes_after_the_job_has_ended_changes_its_own_usage_row_a
     for child in (other, feeder):
         child.kill()
 
-    _wakes_to_nothing(scene, sleeper, answered_late)
+    _wakes_to_nothing(scene, sleeper, answered_late, booked=("ai_job_reservation", *USAGE))
 
     check_end(scene, job.id, "succeeded")
     own, _ = _calls(scene)
@@ -123,8 +125,11 @@ def _pause(scene: Scene, child: Child) -> None:
     eventually(is_paused, WAIT_SECONDS)
 
 
-def _wakes_to_nothing(scene: Scene, sleeper: Child, answered: threading.Event) -> None:
-    """Its answer is there when it wakes: it notes what that cost, and nothing else."""
+def _wakes_to_nothing(
+    scene: Scene, sleeper: Child, answered: threading.Event, booked: tuple[str, ...] = ()
+) -> None:
+    """Its answer is there when it wakes: it notes what that cost, and nothing else. Where its job
+    is settled, the ledger books the difference (`booked`)."""
     before, [open_call, *_] = whole_database(), _calls(scene)
     assert open_call["state"] == "unknown"
     answered.set()
@@ -134,7 +139,8 @@ def _wakes_to_nothing(scene: Scene, sleeper: Child, answered: threading.Event) -
     sleeper.stops()
 
     after, [own, *_] = whole_database(), _calls(scene)
-    assert {name for name in before if before[name] != after[name]} == {"ai_usage_log"}
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed - set(booked) == {"ai_usage_log"}
     assert len(set(before["ai_usage_log"]) - set(after["ai_usage_log"])) == 1
     assert len(before["ai_usage_log"]) == len(after["ai_usage_log"])
     assert own["state"] in ("completed", "cut")  # read before the heartbeat noticed, or after
@@ -217,7 +223,7 @@ def test_a_call_that_ends_within_the_time_of_the_stop_is_kept(
     eventually(lambda: scene.provider.calls, WAIT_SECONDS)
     stop = threading.Thread(target=worker.stops, daemon=True)
     stop.start()
-    eventually(lambda: "Shutting down" in worker.said, WAIT_SECONDS)
+    eventually(lambda: worker.said.count("Stopping worker thread") == 2, WAIT_SECONDS)
     later = scene.world.create()
     answered_late.set()
     stop.join(WAIT_SECONDS)

@@ -18,6 +18,7 @@ from tests.acceptance.probed.scene import Scene
 LEFT_OUT = {
     "learner": "a user's own writes of study material: no job depends on them",
     "credential": "writes of users' own keys: no job begins or ends with them",
+    "settings": "a user's switch and limits: one transaction, which no job waits for",
     "begin": "edge 4 belongs to runtimes, which no process serves yet",
 }
 
@@ -111,6 +112,12 @@ _ROWS = (
         special={"call_finished.before_commit": {"calls": ["unknown", "completed", "completed"]}},
     ),
     _Row(plays.run_past_a_refused_key, ("hand_back",), ["failed", "completed"]),
+    _Row(
+        plays.run_past_a_refused_key,
+        ("circuit", "circuit_wake"),
+        ["failed", "completed"],
+        since="hand_back.after_commit",
+    ),
     _Row(
         plays.run_into_a_refused_request,
         ("fail",),

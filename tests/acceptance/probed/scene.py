@@ -21,13 +21,14 @@ from tests.acceptance.probed.child import Child
 from tests.acceptance.probed.inside import Orders, serve, work
 from tests.eventually import eventually
 from tests.scripted_provider import ScriptedProvider
-from tests.world import World, world
+from tests.world import ROOM_VARIABLES, World, world
 
 #: Passes follow each other fast; leases stay long, so that only a test lets them lapse.
 QUICK = {
     "AIJOBS_REAPER_INTERVAL_SECONDS": "0.2",
     "AIJOBS_OUTBOX_POLL_SECONDS": "0.1",
     "AIJOBS_HEARTBEAT_SECONDS": "0.2",
+    "AIJOBS_CIRCUIT_OPEN_SECONDS": "0.3",
     "AIJOBS_LOG_LEVEL": "debug",
 }
 CONVERGE_SECONDS = 60.0
@@ -154,6 +155,7 @@ def scene_of(database_url: str, redis_url: str, folder: Path, **environ: str) ->
     """
     with ScriptedProvider(log=folder / "provider.jsonl") as provider:
         settings = {
+            **ROOM_VARIABLES,
             **QUICK,
             "DATABASE_URL": database_url,
             "REDIS_URL": redis_url,
@@ -191,7 +193,8 @@ WHERE datname = current_database() AND backend_type = 'client backend' AND pid <
 # An event never before its job, whenever a process commits between the two: its message would find
 # nothing to claim.
 _DUE = """
-UPDATE ai_job SET available_at = now() WHERE lifecycle_status = 'queued' AND available_at > now();
+UPDATE ai_job SET available_at = now(), dispatched_at = least(dispatched_at, now())
+WHERE lifecycle_status = 'queued' AND available_at > now();
 UPDATE outbox_event event SET available_at = now() FROM ai_job job
 WHERE job.id = event.aggregate_id AND job.available_at <= now()
   AND event.status = 'pending' AND event.available_at > now();

@@ -15,7 +15,7 @@ import redis
 
 from aijobs.models import database as db
 from tests.integration.credentials.canary_child import CANARY
-from tests.world import MASTER_KEYS, whole_database
+from tests.world import MASTER_KEYS, ROOM_VARIABLES, whole_database
 
 #: Ends of attempts that must show in the log, or the search is for nothing.
 CODES = (
@@ -82,7 +82,7 @@ def _run(answers: Path, database_url: str, redis_url: str, log_format: str) -> s
         "REDIS_URL": redis_url,
         "AIJOBS_MASTER_KEYS": MASTER_KEYS,
         "AIJOBS_LOG_FORMAT": log_format,
-        "AIJOBS_USER_REQUESTS_PER_MINUTE": "6000",
+        **ROOM_VARIABLES,
     }
     command = [sys.executable, "-m", "tests.integration.credentials.canary_child", str(answers)]
     done = subprocess.run(

@@ -10,9 +10,11 @@ from urllib.parse import urlsplit
 
 import pytest
 import redis
+import structlog
 
 from aijobs.engine.chat import ChatRequest, Reply, Route
 from aijobs.engine.cut import Cut
+from aijobs.engine.errors import ERRORS
 from aijobs.engine.gateway import OpenAIProvider
 from aijobs.models import database as db
 from aijobs.models.circuit import CircuitRules, probe_due
@@ -114,6 +116,34 @@ WIRE_FAULTS = [
 ]
 
 
+#: knob -> what an operator reads of it, in the job or, for one that is handed back, in the log.
+TOLD_OPERATORS = {
+    "accept_then_reset": "ConnectionResetError: ",
+    "accept_then_close": "Server disconnected without sending a response",
+    "half_body_content_length": "peer closed connection without sending complete message body",
+    "half_body_chunked": "peer closed connection without sending complete message body",
+    "half_body_unframed": "the answer ended early",
+    "mid_stream_cut": "peer closed connection without sending complete message body",
+    "stream_without_end": "the stream ended before the answer did",
+    "blank_body": "the answer is blank",
+    "error_200": "HTTP 200 with an error rate_limit_daily/scripted_error: scripted",
+    "mid_stream_error": "HTTP 200 with an error server_error/error: upstream failed",
+    "choices_empty": "the answer has no choices",
+    "html_200": "a page instead of an answer",
+    "gzip_bomb": "the body is larger than 4194304 bytes",
+    "html_502": "HTTP 502: <html><head><title>502 from a gateway</title>",
+    "404_html": "HTTP 404: <html><head><title>404 from a gateway</title>",
+    "413": "HTTP 413: <html>",
+    "422": "HTTP 422 scripted_error/scripted_error: Failed to deserialize the JSON body",
+    "429_no_money": "HTTP 429 insufficient_quota/scripted_error: scripted",
+    "402": "HTTP 402 unknown_error/scripted_error: Insufficient Balance",
+    "risk_400": "HTTP 400 invalid_request_error/scripted_error: Content Exists Risk",
+    "bad_model_400": "HTTP 400 invalid_request_error/scripted_error: Model Not Exist",
+    "redirect_302": "HTTP 302: nothing more was said",
+    "refusal": "the model refused",
+}
+
+
 def test_a_fault_of_the_wire_is_one_call_and_takes_its_edge(
     wired: World, server: ScriptedProvider, subtests: pytest.Subtests
 ) -> None:
@@ -135,8 +165,10 @@ def _assert_wire_fault(
 ) -> None:
     server.calls.clear()
     server.script(knob, **options)
-    job = attempt(wired, wired.create())
+    with structlog.testing.capture_logs() as logs:
+        job = attempt(wired, wired.create())
     assert_edge(job, code, edge)
+    assert_told(job, code, edge, logs, _told_operators(knob, options))
     (call,), (row,) = server.calls, books(job.id)
     assert (row.state, row.success, row.error_code) == ("failed", False, code)
     assert (row.http_status, row.call_no, row.attempt_no) == (status, 1, 1)
@@ -147,6 +179,22 @@ def _assert_wire_fault(
         assert (*tokens(row), row.cost_micro_usd) == (0, 0, False, 0)
     else:
         assert (*tokens(row), row.cost_micro_usd) == (*bound(call), True, dearest(call))
+
+
+def _told_operators(knob: str, options: dict[str, Any]) -> str:
+    said = options.get("finish_reason", knob)
+    return TOLD_OPERATORS.get(knob, f"finish_reason {said}" if said != knob else f"HTTP {knob}")
+
+
+def assert_told(job: AiJob, code: str, edge: str, logs: list[Any], operators: str) -> None:
+    told = "route_failed" if edge == HAND_BACK else "attempt_failed"
+    (ended,) = [line for line in logs if line["event"] == told]
+    assert ended["error_code"] == code and operators in ended["detail"]
+    if edge == HAND_BACK:
+        assert (job.public_error_message, job.internal_error_message) == (None, None)
+    else:
+        assert job.public_error_message == ERRORS[code].en
+        assert job.internal_error_message == ended["detail"]
 
 
 def assert_edge(job: AiJob, code: str, edge: str) -> None:
@@ -358,8 +406,14 @@ def test_what_the_provider_said_reaches_the_operator_without_secrets_and_never_t
     assert [secret for secret in HIDDEN if secret in everything] == []
 
 
-#: code -> what a user reads, as the error table of the product has it in both languages.
+#: knob -> what a user reads, as the error table of the product has it in both languages.
 READ = {
+    "tool_calls": ("The AI's answer could not be read.", "无法读取 AI 的回答。"),
+    "no_questions": (
+        "The AI's answer did not have the expected form.",
+        "AI 的回答格式不符合要求。",
+    ),
+    "silence": ("The job took too long.", "任务执行超时。"),
     "400": ("The AI service refused the request.", "AI 服务拒绝了该请求。"),
     "503": ("The AI service is unavailable.", "AI 服务暂时不可用。"),
     "429": ("The AI service is busy.", "AI 服务繁忙，请稍后再试。"),
@@ -373,20 +427,28 @@ READ = {
 }
 
 
+SPECIAL: dict[str, tuple[str, dict[str, Any]]] = {
+    "tool_calls": ("finish_reason", {"finish_reason": "tool_calls"}),
+    "no_questions": ("ok", {"text": '{"questions": []}'}),
+}
+
+
 def test_the_user_reads_a_sentence_in_their_language(
     wired: World, server: ScriptedProvider, redis_url: str, subtests: pytest.Subtests
 ) -> None:
     for knob, sentences in READ.items():
         with subtests.test(knob=knob):
             forget_circuits()
-            server.script(knob)
-            assert _sentences(wired, _to_its_end(wired), redis_url) == sentences
+            name, options = SPECIAL.get(knob, (knob, {}))
+            server.script(name, **options)
+            job = _to_its_end(wired, seconds=0.3 if knob == "silence" else None)
+            assert _sentences(wired, job, redis_url) == sentences
 
 
-def _to_its_end(wired: World) -> AiJob:
+def _to_its_end(wired: World, seconds: float | None = None) -> AiJob:
     job = wired.create()
     while job.lifecycle_status == "queued":
-        job = attempt(wired, job)
+        job = attempt(wired, job, seconds=seconds)
     return job
 
 

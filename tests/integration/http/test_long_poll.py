@@ -63,6 +63,17 @@ def test_an_unchanged_job_is_not_sent_again(here: World, caller: Caller) -> None
     assert (again.status_code, again.text) == (304, "")
 
 
+def test_an_etag_is_known_in_any_form_that_a_client_may_send_it(
+    here: World, caller: Caller
+) -> None:
+    job = here.create()
+    tag = caller.get(job.id).headers["ETag"]
+    for known in (f"W/{tag}", f'"other", {tag}', f'W/"other", W/{tag}', "*", tag.strip('"')):
+        assert caller.get(job.id, "wait=1", known).status_code == 304, known
+    for other in ('"other"', 'W/"other"', '"other", "queued"', "", ","):
+        assert caller.get(job.id, known=other).status_code == 200, other
+
+
 def test_a_terminal_job_answers_at_once(here: World) -> None:
     job = here.finish(here.create())
     looks: list[Any] = []
@@ -85,19 +96,20 @@ def test_the_etag_tells_a_cancel_request(here: World, caller: Caller) -> None:
 
 def test_waiting_takes_at_most_half_of_the_threads(here: World) -> None:
     job = here.create()
-    poll = LongPoll(threads=4)
+    poll, known = LongPoll(threads=4), frozenset((etag(job),))
     asked: list[int] = []
 
     def look() -> Any:
         asked.append(threading.get_ident())
         return here.job(job.id)
 
-    waiting = [threading.Thread(target=poll.changed, args=(look, etag(job), 60)) for _ in range(2)]
+    waiting = [threading.Thread(target=poll.changed, args=(look, known, 60)) for _ in range(2)]
     for thread in waiting:
         thread.start()
-    eventually(lambda: {thread.ident for thread in waiting} <= set(asked), 30)
+    # Who looks a second time has found room to wait.
+    eventually(lambda: all(asked.count(thread.ident or 0) > 1 for thread in waiting), 30)
     looks_before = asked.count(threading.get_ident())
-    assert poll.changed(look, etag(job), 60).id == job.id
+    assert poll.changed(look, known, 60).id == job.id
     assert asked.count(threading.get_ident()) == looks_before + 1  # it looked once: no room to wait
     here.claim()
     for thread in waiting:

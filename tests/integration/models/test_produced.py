@@ -9,6 +9,7 @@ import pytest
 
 from aijobs.models import analyses, produced
 from aijobs.models import database as db
+from aijobs.models.analyses import About
 from aijobs.models.results import Artifact, artifacts_of
 from aijobs.models.tables import (
     AiLearningAnalysis,
@@ -77,7 +78,9 @@ def test_a_user_reads_their_own_newest_first(here: World, table: str) -> None:
     _, new = _add(here, table, 1)
 
     def page(user_id: UUID, target_id: UUID | None) -> list[UUID]:
-        found = db.read(lambda: analyses.page(model, user_id, target_id, after=None, limit=10))
+        found = db.read(
+            lambda: analyses.page(model, About(user_id, target_id), after=None, limit=10)
+        )
         return [row.id for row in found]
 
     assert page(here.user_id, None) == [*new, *old]

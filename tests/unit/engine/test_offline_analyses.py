@@ -85,15 +85,24 @@ def test_confidence_is_the_share_of_five_attempts_a_point() -> None:
 def test_the_summary_counts_attempts_and_weighs_by_them() -> None:
     """5 x 0.9 + 2 x 0.75 + 4 x 0.25 + 1 x 1 = 8 of 12 attempts: 67 %."""
     assert output(STATE, studied(LOG))["summary"] == (
-        "4 of 5 points have been tested, in 12 attempts. 67 % of them were right. "
+        "4 of 5 points have been tested, in 12 attempts. 67 % of the answers were right. "
         "The steadiest point is “Old”, the weakest is “Wrong”."
     )
+
+
+def test_one_is_not_said_as_many() -> None:
+    once: Row = ("P", 1, 1.0, None, None)
+    assert output(STATE, studied([once]))["summary"].startswith(
+        "1 of 1 point has been tested, in 1 attempt. 100 % of the answers were right."
+    )
+    fresh: list[Row] = [("A", 0, None, None, None), ("B", 0, None, None, None)]
+    assert output(STATE, studied(fresh))["summary"] == "None of 2 points has been tested yet."
 
 
 def test_without_attempts_nothing_is_claimed() -> None:
     state = output(STATE, studied([("Fresh", 0, None, None, None)]))
     assert state == {
-        "summary": "None of the 1 points has been tested yet.",
+        "summary": "The one point has not been tested yet.",
         "mastery": [{"topic": "Fresh", "score": 0.0, "ref": "k1"}],
         "confidence": 0.0,
     }

@@ -35,11 +35,20 @@ REMOVED = {
     "身份证11010519491231002X": "身份证[id]",
     "110105 19491231 002x 是我的": "[id] 是我的",
     "SSN 078-05-1120": "SSN [id]",
+    # mistyped or of the old form, but said to be one
+    "证件号:320311198907122316": "证件号:[id]",
+    "身份证号码是 110105491231002": "身份证号码是 [id]",
+    "My ID card no. 110105194912310021.": "My ID card no. [id].",
+    "护照号：E12345678，passport no. AB1234567": "护照号：[id]，passport no. [id]",
     # cards
     "Visa 4111 1111 1111 1111, 12/27": "Visa [card], 12/27",
     "4111-1111-1111-1111 123": "[card] 123",
     "Amex 378282246310005.": "Amex [card].",
     "卡号6222021234567890128": "卡号[card]",
+    "银行卡：6222 0212 3456 7890 123": "银行卡：[card]",
+    "card number 4111 1111 1111 1112": "card number [card]",
+    "IBAN DE89 3704 0044 0532 0130 00, BIC X": "IBAN [card], BIC X",
+    "GB82WEST12345698765432 IS MINE": "[card] IS MINE",
     # tokens and keys
     "https://example.com/cb?code=1&access_token=ya29.a0Af-x_y&x=1": (
         "https://example.com/cb?code=1&access_token=[token]&x=1"
@@ -52,6 +61,8 @@ REMOVED = {
     "Authorization: Bearer abcdef0123456789.xyz": "Authorization: Bearer [token]",
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.dBjftJeZ4CVP": "[token]",
     "https://api.example.com/v1?api_key=SECRET": "https://api.example.com/v1?api_key=[token]",
+    "https://example.com/a;jsessionid=0A1B2C?x=1": "https://example.com/a;jsessionid=[token]?x=1",
+    "https://example.com/cb?code=4/0AX4XfWh3b9Zk2x": "https://example.com/cb?code=[token]",
     # the learner's own name
     "I am zhang  WEI's student": "I am [name]'s student",
     "我叫张伟，张伟喜欢数学": "我叫[name]，[name]喜欢数学",
@@ -102,6 +113,11 @@ KEPT = [
     "👩‍🔬🧪 1️⃣2️⃣3️⃣ ½ ² α β “quotes” — dashes",
     "Also, alone, equal, Alaska: zhang weight, 张三, 伟大",
     "[mail] [phone] [id] [card] [token] [name]",
+    "身份证由18位数字组成，卡号有16至19位；证件照 2 张",
+    "ID 12345, id 2024-0001, card number 7 of 52, Visa 1958, credit card 1950",
+    "DE89 is no IBAN, FR76 1234 5678 9012 neither, AB12 CDEF GHIJ KLMN",
+    "https://example.com/?code=US&session=3&key=value&code=not-a-secret-at-all",
+    "GB 11643-1999, ISO 13616:2020, NGC 1234 5678",
 ]
 
 
@@ -210,6 +226,11 @@ HOSTILE = [
     "sk-a",
     " sk-aaaa",
     "phone 1 ",
+    "DE89 1234 ",
+    "卡号1",
+    "身份证1",
+    "id ",
+    "?code=a",
     "bearer ",
     "Zhang ",
     "[",

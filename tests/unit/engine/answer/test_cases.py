@@ -1,4 +1,4 @@
-"""The hundred collected shapes of model answers, each with its right outcome."""
+"""Shapes of model answers, each with its right outcome: a hundred collected ones, and our own."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import pytest
 
 from aijobs.engine.answer import AnswerParams, read_answer
 from aijobs.engine.errors import JobFault
+from aijobs.engine.gateway.message import said
 from tests.unit.engine.answer.reading import definition, is_retryable, reply
 
-_FILE = Path(__file__).parents[3] / "cases" / "llm_outputs.jsonl"
+_FILES = ("llm_outputs.jsonl", "own_llm_outputs.jsonl")
 CASES: list[dict[str, Any]] = [
-    json.loads(line) for line in _FILE.read_text(encoding="utf-8").splitlines()
+    json.loads(line)
+    for name in _FILES
+    for line in (Path(__file__).parents[3] / "cases" / name).read_text("utf-8").splitlines()
 ]
 
 
 def outcome_of(case: dict[str, Any]) -> tuple[str, Any]:
     """("accept" | "repair" | "reject:retryable" | "reject:permanent", value)."""
-    envelope = case["envelope"] or {}
-    text = envelope.get("content", case["raw"])
-    params = AnswerParams((case["context"] or {}).get("requested_count"))
+    what = said({"content": case["raw"], **(case["envelope"] or {})})
+    context = case["context"] or {}
+    params = AnswerParams(context.get("requested_count"), frozenset(context.get("refs", ())))
+    given = {"refusal": what.refusal, "tool_calls": what.has_tool_calls}
     try:
         answer = read_answer(
-            definition(case["job_type"]),
-            reply(
-                text, case["finish_reason"], **{k: v for k, v in envelope.items() if k != "content"}
-            ),
-            params,
+            definition(case["job_type"]), reply(what.text, case["finish_reason"], **given), params
         )
     except JobFault as fault:
         return ("reject:retryable" if is_retryable(fault) else "reject:permanent"), None
@@ -53,7 +53,8 @@ def permitted(case: dict[str, Any]) -> list[tuple[str, Any]]:
 
 
 def test_all_cases_are_there() -> None:
-    assert len(CASES) >= 100
+    assert len(CASES) >= 200
+    assert len({case["id"] for case in CASES}) == len(CASES)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case['id']}-{case['kind']}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 import pytest
 
+from aijobs.engine.errors import JobFault
 from tests.unit.engine.answer.reading import CARDS, card, fault_of, read
 
 WHOLE = card("b")
@@ -29,6 +31,15 @@ VALUE = json.loads(WHOLE)
         f'<think>{{"flashcards": [...</think>{WHOLE}',
         f'Hm, {{"flashcards": [{{"front": ... \n</think>\n{WHOLE}',
         f"{WHOLE}\n<think>was that right?</think>",
+        f"[THINK]{OTHER}[/THINK]{WHOLE}",
+        f'<think level="high">{OTHER}</think>{WHOLE}',
+        f"<seed:think>{OTHER}</seed:think>{WHOLE}",
+        f"<思考>{OTHER}</思考>{WHOLE}",
+        f"◁think▷{OTHER}◁/think▷{WHOLE}",
+        f"<|begin_of_thought|>{OTHER}<|end_of_thought|>{WHOLE}",
+        f"<|channel|>analysis<|message|>{OTHER}<|end|><|start|>assistant"
+        f"<|channel|>final<|message|>{WHOLE}<|return|>",
+        f"\x0b\u3000{WHOLE}\u00a0",
         f"{WHOLE}\n\n{WHOLE}",
     ],
 )
@@ -47,7 +58,12 @@ def test_one_document_is_found(text: str) -> None:
         f"[{WHOLE}, {OTHER}]",
         f"<think>{WHOLE} but first I need to check",
         f"{WHOLE}<think>or rather {OTHER}",
-        f"[THINK]{OTHER}[/THINK]{WHOLE}",
+        f"<scratchpad>{WHOLE}</scratchpad>",
+        f"<cot>{WHOLE} no, that is wrong",
+        f"<seed:think>{WHOLE}</seed:think>",
+        f"◁think▷{WHOLE}◁/think▷",
+        f"<|begin_of_thought|>{WHOLE}<|end_of_thought|>",
+        f"<|channel|>analysis<|message|>{WHOLE}<|end|>",
         f'<tool_call>{{"arguments": {WHOLE}}}</tool_call>',
         f"<function=save>{WHOLE}</function>",
         WHOLE[1:],
@@ -78,3 +94,14 @@ def test_twenty_thousand_levels_are_refused_quietly(opening: str, closed: bool) 
     text = opening + ("]" * 20_000 if closed else "")
     assert fault_of(CARDS, text).code == "OUTPUT_INVALID_JSON"
     assert fault_of(CARDS, f"Here: {text}").code == "OUTPUT_INVALID_JSON"
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("opening", ["<", "<think a=", "["])
+@pytest.mark.parametrize("piece", [" ", "<", "think ", "</think>", '{"a": '])
+def test_the_time_grows_with_the_length_and_not_with_its_square(opening: str, piece: str) -> None:
+    """A square of this length takes minutes; the time-out is what fails then."""
+    filling = opening + piece * (200_000 // len(piece))
+    for text in (filling, filling + WHOLE, WHOLE + filling):
+        with suppress(JobFault):
+            assert read(CARDS, text).value == VALUE

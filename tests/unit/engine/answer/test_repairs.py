@@ -31,6 +31,8 @@ TWO = '{"flashcards": [{"front": "a1", "back": "b1"}, {"front": "a2", "back": "b
         TWO.replace('", ', '", // note\n'),
         TWO.replace("[", "[ /* cards */ "),
         TWO.replace('"', '\\"'),
+        json.dumps(json.dumps(json.loads(TWO), indent=2))[1:-1],
+        json.dumps(json.dumps(json.loads(TWO)["flashcards"], indent="\t"))[1:-1],
         TWO.replace(", ", ",\u00a0"),
         json.dumps(TWO),
         TWO.replace("}]}", '}], "status": "succeeded"}'),
@@ -42,7 +44,7 @@ TWO = '{"flashcards": [{"front": "a1", "back": "b1"}, {"front": "a2", "back": "b
 def test_these_say_the_same(text: str) -> None:
     answer = read(CARDS, text)
     assert (answer.outcome, answer.value) == ("repair", json.loads(TWO))
-    assert answer.steps
+    assert answer.repairs
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,8 @@ def test_these_say_the_same(text: str) -> None:
         TWO.replace('"back"', '"Back"'),
         TWO.replace('"flashcards"', '"cards", "x"'),
         f'{{"error": {TWO}}}',
+        f'{{"thinking": {TWO}}}',
+        f'{{"tool_call": {TWO}}}',
         f'{{"ok": true, "data": {TWO}}}',
         '{"flashcards": {"front": "a", "back": "b"}}',
         '{"flashcards": "a: b"}',
@@ -104,6 +108,29 @@ def test_these_are_never_guessed(text: str) -> None:
 )
 def test_text_comes_through(source: str, text: str) -> None:
     assert read(CARDS, card(source)).value["flashcards"][0]["back"] == text
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (r"$\frac{1}{2}$", r"$\frac{1}{2}$"),
+        (r"a\u0007b", "ab"),
+        (r"two\nlines", "two\nlines"),
+    ],
+)
+def test_text_comes_through_a_second_encoding(source: str, text: str) -> None:
+    inner = card(source)
+    items = inner[len('{"flashcards": ') : -1]
+    for shape in (json.dumps(inner), json.dumps({"flashcards": items})):
+        assert read(CARDS, shape).value["flashcards"][0]["back"] == text
+
+
+@pytest.mark.parametrize("source", [r"a\u0000b", r"a\ud83d", r"\begin{pmatrix}a\\ b\end{pmatrix}"])
+def test_what_is_refused_in_a_document_is_refused_in_a_second_encoding(source: str) -> None:
+    inner = card(source)
+    assert isinstance(fault_of(CARDS, json.dumps(inner)), AnswerFault)
+    items = inner[len('{"flashcards": ') : -1]
+    assert isinstance(fault_of(CARDS, json.dumps({"flashcards": items})), AnswerFault)
 
 
 @pytest.mark.parametrize(
@@ -173,6 +200,21 @@ def test_an_answer_with_one_reading_is_mapped(options: list[str], answer: Any, i
 )
 def test_an_answer_with_two_readings_or_none_is_refused(options: list[str], answer: Any) -> None:
     assert fault_of(QUIZ, question(options, answer)).code.endswith("VALIDATION_FAILED")
+
+
+@pytest.mark.parametrize("key", [", says he", "", "。", "？ ", '\\" or \\"', "x" * 61])
+def test_a_key_that_nobody_would_choose_is_not_dropped(key: str) -> None:
+    """It may be the rest of a text: `"back": "a", says he": "b"` with a quote forgotten twice."""
+    fault = fault_of(CARDS, TWO.replace('"b1"', f'"b1", "{key}": "b3"'))
+    assert isinstance(fault, AnswerFault) and fault.code == "SCHEMA_VALIDATION_FAILED"
+    said = "flashcards[0].<a key that is no name>: Extra inputs are not permitted"
+    assert fault.problems == (said,)  # it is logged, and a piece of a text is none of a log's
+
+
+@pytest.mark.parametrize("key", ["id", "user_id", "$schema", "@type", "难度", "hint 2", "x-y.z"])
+def test_a_key_of_somebody_else_is_left_out(key: str) -> None:
+    text = TWO.replace('"b1"', f'"b1", "{key}": "b3"')
+    assert read(CARDS, text).value == json.loads(TWO)
 
 
 def test_a_second_answer_under_another_key_is_not_dropped() -> None:
@@ -287,6 +329,43 @@ def test_refs_must_be_the_snapshots() -> None:
     assert read(CARDS, TWO.replace('"a1"', '"a1", "ref": null')).outcome == "accept"
 
 
+#: One text of each kind of output that must say something, blanked.
+BLANKED = [
+    ("quiz_generation", question(["a", "b"], 0), "q"),
+    ("quiz_generation", question(["a", "b"], 0), "b"),
+    ("flashcard_generation", card("b", front="f"), "f"),
+    ("flashcard_generation", card("b", front="f"), "b"),
+    ("learning_state_analysis", '{"summary": "s", "mastery": [{"topic": "t", "score": 1}]}', "s"),
+    ("learning_state_analysis", '{"summary": "s", "mastery": [{"topic": "t", "score": 1}]}', "t"),
+    (
+        "weak_point_analysis",
+        '{"weak_points": [{"topic": "t", "severity": "low", "evidence": "e"}]}',
+        "e",
+    ),
+    (
+        "next_action_planning",
+        '{"actions": [{"title": "t", "priority": "low", "minutes": 5, "reason": "r"}]}',
+        "t",
+    ),
+    ("active_recall", '{"score": 1, "missing": [], "feedback": "f"}', "f"),
+    ("active_recall", '{"score": 1, "missing": ["m"], "feedback": "f"}', "m"),
+    ("feynman_evaluation", '{"score": 1, "clarity": 1, "gaps": ["g"], "feedback": "f"}', "g"),
+]
+
+
+@pytest.mark.parametrize("blank", [" ", "\\t", "\\u3000", "\\u200b", "\\ufeff \\u2060", "\\u3164"])
+@pytest.mark.parametrize(("job_type", "text", "said"), BLANKED)
+def test_a_text_that_nobody_can_see_is_refused(
+    job_type: str, text: str, said: str, blank: str
+) -> None:
+    job = definition(job_type)
+    assert read(job, text).outcome == "accept"
+    fault = fault_of(job, text.replace(f'"{said}"', f'"{blank}"'))
+    assert isinstance(fault, AnswerFault) and fault.repairable
+    assert fault.code == "BUSINESS_VALIDATION_FAILED"
+    assert any(problem.endswith("is blank") for problem in fault.problems)
+
+
 @pytest.mark.parametrize(
     "cards",
     [
@@ -311,6 +390,17 @@ def test_placeholders_are_refused(cards: list[dict[str, str]]) -> None:
 def test_a_card_about_such_words_is_none(front: str, back: str) -> None:
     cards = {"flashcards": [{"front": front, "back": back}]}
     assert read(CARDS, json.dumps(cards)).value == cards
+
+
+def test_problems_say_what_a_field_may_be() -> None:
+    asked = json.loads(question(["a", "b"], 0))["questions"][0]
+    value = {"questions": [{**asked, "difficulty": "moderate", "explanation": 3}]}
+    fault = fault_of(QUIZ, json.dumps(value))
+    assert isinstance(fault, AnswerFault)
+    assert fault.problems == (
+        "questions[0].explanation: Input should be a valid string",
+        "questions[0].difficulty: Input should be 'easy', 'medium' or 'hard'",
+    )
 
 
 def test_problems_name_the_place() -> None:

@@ -20,6 +20,8 @@ from tests.unit.engine.answer.reading import CARDS, card, fault_of, read
         r"$$\nabla f$$",
         r"$\rho \to 0$",
         r"$\text{a}\neq b$",
+        r"$\textcolor{red}{x} \tag{1}$",
+        r"$\nicefrac{1}{2} = \tr A \braket{a} \rank B$",
         r"\(\theta\)",
         r"\[\tau\]",
         r"$\nabla \cdot E = \frac{\rho}{\epsilon_0}$",

@@ -131,7 +131,7 @@ def test_words_count_for_400_alone() -> None:
 
 def test_the_detail_has_no_secret_and_no_input_that_a_validator_quotes() -> None:
     body = {"detail": [{"loc": ["body"], "msg": "too long", "input": "what the user wrote"}]}
-    assert fault(422, body).detail == "HTTP 422 : too long"
+    assert fault(422, body).detail == "HTTP 422: too long"
     assert ROUTE.api_key not in fault(401, message(f"bad key {ROUTE.api_key}")).detail
 
 

@@ -85,12 +85,14 @@ def test_the_example_comes_through() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "says"),
     [
-        ("", 1, "the file is empty"),
-        ("\n\n", 1, "the file is empty"),
+        ("", 1, "the file is empty: choose one"),
+        ("\n\n", 1, "the file is empty: choose one"),
+        ("title,body", 2, "no row below the header: write one"),
+        ("\n\ntitle,body\n\n , \n", 4, "no row below the header: write one"),
         (",,\n,,\n", 1, "no header: name the columns title and body (or front and back)"),
         ("A,a\nB,b\n", 1, "no header: name the columns title and body (or front and back)"),
         ("title,back\nA,a\n", 1, "no header"),
-        ("title,body\n", 1, "no point found"),
+        ("title,body\n", 2, "no row below the header: write one"),
         ("title,body,Title\nA,a,b\n", 1, "column title appears twice"),
         ("title,body\nA,a\n,b\n", 3, "no title: give the row a text in column title"),
         ("title,body\nA,a\nB\n", 3, "no text: give the row a text in column body"),

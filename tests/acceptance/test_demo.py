@@ -146,7 +146,9 @@ def test_for_a_person_it_shows_progress_a_quiz_with_the_answers_marked_and_cards
     assert demo.left_running() == []
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.long)]
+)
 def test_broken_off_it_leaves_nothing_running(demo: Demo, number: signal.Signals) -> None:
     begun = demo.begin()
     eventually(lambda: len(demo.left_running()) > 3, 60)

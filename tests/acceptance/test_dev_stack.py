@@ -91,6 +91,7 @@ def test_one_ctrl_c_leaves_nothing_behind(stack: Stack) -> None:
         pass
 
 
+@pytest.mark.long
 def test_after_a_crash_the_next_start_clears_up_and_keeps_the_data(stack: Stack) -> None:
     stack.start()
     before = stack.env
@@ -122,6 +123,7 @@ def test_a_start_under_its_own_env_file_uses_its_own_servers(stack: Stack) -> No
     stack.interrupt()
 
 
+@pytest.mark.long
 def test_servers_of_the_environment_replace_the_embedded_ones(
     stack: Stack, own_postgres: OwnPostgres, own_valkey: OwnValkey
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -27,6 +28,8 @@ from tests.integration.circuit.scene import (
 )
 from tests.integration.engine.seen import causes, rows
 from tests.integration.engine.wire import attempt, books
+from tests.integration.models.rivals import race
+from tests.integration.models.states import created
 from tests.scripted_provider import ScriptedProvider
 from tests.world import World
 
@@ -44,6 +47,7 @@ NEUTRAL = {
     "risk_400": "CONTENT_SAFETY_BLOCKED",
     "refusal": "CONTENT_SAFETY_BLOCKED",
 }
+AT_ONCE = 15
 #: What an answer used whose call was allowed less.
 BEYOND_BOUND = {"prompt_tokens": 120, "completion_tokens": 1_000_000}
 ALMOST = Circuit("closed", 0, FAILURES_TO_OPEN - 1)
@@ -62,6 +66,25 @@ def test_ten_failures_in_a_row_open_it_and_nine_do_not(
     assert waits.total_seconds() == OPEN_SECONDS
     assert (last.lifecycle_status, last.retry_count) == ("queued", 0)
     assert causes(last.id)[-1] == "hand_back:circuit"
+
+
+@pytest.mark.parametrize("knob", ["503", "402"])
+def test_failures_at_the_same_moment_open_it_once(
+    wired: World, server: ScriptedProvider, knob: str
+) -> None:
+    """Only those before the change are retries of their jobs; after it nobody's are."""
+    jobs = [created(wired) for _ in range(AT_ONCE)]
+    claimed = [wired.claim() for _ in jobs]
+    server.script(knob)
+    race([partial(wired.run, attempt) for attempt in claimed])
+    counted = FAILURES_TO_OPEN if knob == "503" else 1
+    assert circuit_of() == Circuit("open", 1, counted)
+    assert changes() == [("circuit.open", "closed/0", "open/1")]
+    now = [wired.job(job.id) for job in jobs]
+    assert {job.lifecycle_status for job in now} == {"queued"}
+    assert sorted(job.retry_count for job in now) == sorted(
+        [1] * (counted - 1) + [0] * (AT_ONCE - counted + 1)
+    )
 
 
 def test_every_kind_of_failure_counts(wired: World, server: ScriptedProvider) -> None:

@@ -93,7 +93,7 @@ def test_of_twenty_claims_at_once_as_many_as_may_probe_get_a_job(
     for number in range(2 * AT_ONCE):
         created(here, queue_name=QUEUES[number % 2])
     _half_opens(here, cause)
-    for _ in range(3):
+    for _ in range(2):
         claimed = _claims_at_once(here)
         assert (len(claimed), _leased()) == (probes, probes)
         assert _claims_at_once(here) == []

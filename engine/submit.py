@@ -122,7 +122,10 @@ def own_target(draft: Draft) -> None:
 
 
 def ai_enabled(draft: Draft) -> None:
-    """6: the user has not switched AI off. Asked again under the user's lock."""
+    """6: the user has not switched AI off. It is decided under the user's lock, by `create_job`;
+    asked here as well where step 7 may refuse before that."""
+    if _mode(draft) == "platform_key" and "platform_key" in _definition(draft).credential_modes:
+        return
     if not db.read(lambda: users.is_ai_enabled(draft.user_id)):
         raise _ai_is_off()
 
@@ -150,7 +153,7 @@ def create_job(draft: Draft) -> None:
             return stored
         gate = ledger.pass_gate(draft.user_id, user_limits(draft.engine.settings))
         under_active_limit(draft, gate)
-        paused = _circuit_refusal(draft)
+        paused = _circuit_refusal(draft, gate)
         made = create(new, actor=f"user:{draft.user_id}")
         if made is not None:
             within_limits(draft, new.id, bound, paused)
@@ -209,12 +212,14 @@ def _ai_is_off() -> Refused:
     return Refused("AI_ANALYSIS_DISABLED", "AI is switched off in your settings.")
 
 
-def _circuit_refusal(draft: Draft) -> str | None:
+def _circuit_refusal(draft: Draft, gate: Gate) -> str | None:
     if _mode(draft) != "platform_key":
         return None
     definition = _definition(draft)
     if not draft.engine.has_route(definition.tier):
         return "PLATFORM_UNAVAILABLE"
+    if not gate.circuit_trouble:
+        return None
     return circuit.admission(draft.engine.circuit_routes(), definition.job_type)
 
 

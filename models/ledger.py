@@ -55,11 +55,12 @@ class Budget:
 @dataclass(frozen=True, slots=True)
 class Gate:
     """What is decided under the lock of a user's settings; `active_jobs` is counted up to the
-    limit."""
+    limit, and `circuit_trouble` is whether any circuit is not closed."""
 
     ai_enabled: bool
     max_active_jobs: int
     active_jobs: int
+    circuit_trouble: bool
 
     @property
     def is_full(self) -> bool:

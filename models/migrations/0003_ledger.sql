@@ -279,9 +279,11 @@ CREATE CONSTRAINT TRIGGER ai_usage_log_reported AFTER INSERT ON ai_usage_log
 
 -- The gate of POST /jobs: the user's settings, made with defaults and locked in one statement, so that what
 -- is decided next is decided by one request of the user at a time; then, as of that lock, how many of the
--- user's jobs are under way. Jobs that wait for others do not count.
+-- user's jobs are under way, counted up to the limit. Jobs that wait for others do not count, but whether they
+-- do is looked at only where it matters. And whether any circuit is not closed.
 CREATE FUNCTION user_gate(whose uuid, daily_jobs integer, daily_tokens bigint, monthly_tokens bigint,
-    active integer, OUT ai_enabled boolean, OUT max_active_jobs integer, OUT active_jobs integer)
+    active integer, OUT ai_enabled boolean, OUT max_active_jobs integer, OUT active_jobs integer,
+    OUT circuit_trouble boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
     settings user_ai_settings;
@@ -293,6 +295,15 @@ BEGIN
     RETURNING * INTO settings;
     ai_enabled := settings.ai_enabled;
     max_active_jobs := settings.max_active_jobs;
+    circuit_trouble := EXISTS (SELECT FROM platform_circuit c WHERE c.state <> 'closed');
+    SELECT count(*) INTO active_jobs FROM (
+        SELECT FROM ai_job job
+        WHERE job.user_id = whose
+          AND job.lifecycle_status NOT IN ('cancelled', 'failed', 'succeeded')
+        LIMIT settings.max_active_jobs) unfinished;
+    IF active_jobs < settings.max_active_jobs THEN
+        RETURN;
+    END IF;
     SELECT count(*) INTO active_jobs FROM (
         SELECT FROM ai_job job
         WHERE job.user_id = whose

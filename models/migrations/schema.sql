@@ -534,7 +534,7 @@ CREATE FUNCTION public.ledger_zone(settings public.user_ai_settings) RETURNS tex
                 ELSE settings.time_zone END
 $$;
 
-CREATE FUNCTION public.user_gate(whose uuid, daily_jobs integer, daily_tokens bigint, monthly_tokens bigint, active integer, OUT ai_enabled boolean, OUT max_active_jobs integer, OUT active_jobs integer) RETURNS record
+CREATE FUNCTION public.user_gate(whose uuid, daily_jobs integer, daily_tokens bigint, monthly_tokens bigint, active integer, OUT ai_enabled boolean, OUT max_active_jobs integer, OUT active_jobs integer, OUT circuit_trouble boolean) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -547,6 +547,15 @@ BEGIN
     RETURNING * INTO settings;
     ai_enabled := settings.ai_enabled;
     max_active_jobs := settings.max_active_jobs;
+    circuit_trouble := EXISTS (SELECT FROM platform_circuit c WHERE c.state <> 'closed');
+    SELECT count(*) INTO active_jobs FROM (
+        SELECT FROM ai_job job
+        WHERE job.user_id = whose
+          AND job.lifecycle_status NOT IN ('cancelled', 'failed', 'succeeded')
+        LIMIT settings.max_active_jobs) unfinished;
+    IF active_jobs < settings.max_active_jobs THEN
+        RETURN;
+    END IF;
     SELECT count(*) INTO active_jobs FROM (
         SELECT FROM ai_job job
         WHERE job.user_id = whose

@@ -154,10 +154,7 @@ def create_job(draft: Draft) -> None:
         gate = ledger.pass_gate(draft.user_id, user_limits(draft.engine.settings))
         under_active_limit(draft, gate)
         paused = _circuit_refusal(draft, gate)
-        made = create(new, actor=f"user:{draft.user_id}")
-        if made is not None:
-            within_limits(draft, new.id, bound, paused)
-        return made
+        return within_limits(draft, new, bound, paused)
 
     draft.created = db.transact("create", work)
     if draft.created is None and not _finds_job_of_key(draft):
@@ -173,18 +170,23 @@ def under_active_limit(draft: Draft, gate: Gate) -> None:
         raise Refused("TOO_MANY_JOBS", detail)
 
 
-def within_limits(draft: Draft, job_id: UUID, bound: Bound, paused: str | None) -> None:
-    """9 and 10: the user's limits, then the platform's circuit (`paused`: its refusal), then its
-    budgets. What has been inserted goes with the refusal."""
+def within_limits(draft: Draft, new: NewJob, bound: Bound, paused: str | None) -> AiJob | None:
+    """9 to 11: the job, unless the user's limits, the platform's circuit (`paused`: its refusal) or
+    its budgets are against it, in this order. What has been inserted goes with the refusal."""
+    budget = platform_budget(draft.engine.settings)
+    made = None
     try:
-        ledger.reserve(job_id, bound, platform_budget(draft.engine.settings))
+        made = create(new, actor=f"user:{draft.user_id}", reserving=(bound, budget))
+        is_refused = made is not None and paused is not None
     except NoRoom as full:
-        if paused is None or not full.code.startswith("PLATFORM_"):
+        is_refused = paused is not None and full.code.startswith("PLATFORM_")
+        if not is_refused:
             raise Refused(full.code, _NO_ROOM[full.code]) from None
-    if paused is not None:
+    if is_refused and paused is not None:
         detail = "The AI service is out of order at present. Try again later."
         seconds = draft.engine.settings.circuit_open_seconds
         raise Refused(paused, detail, retry_after=seconds)
+    return made
 
 
 #: The contract's numbers and names. Step 1 is http's; 8 to 10 are decided inside 11's transaction.

@@ -75,15 +75,6 @@ def pass_gate(user_id: UUID, defaults: UserLimits) -> Gate:
     return Gate(**row)
 
 
-def reserve(job_id: UUID, bound: Bound, budget: Budget) -> None:
-    """Reserve one job and one call for a job that the caller's transaction has just made.
-
-    Raises NoRoom; then the transaction must be rolled back.
-    """
-    with refusals():
-        db.rows(_RESERVE, columns_of(bound) | budget.params() | {"job_id": job_id})
-
-
 @contextmanager
 def refusals() -> Iterator[None]:
     """Turn the ledger's refusal of a statement into NoRoom."""
@@ -107,11 +98,6 @@ def seconds_to_midnight(user_id: UUID, refused: NoRoom) -> float:
 _GATE = """
 SELECT * FROM user_gate(%(user_id)s, %(daily_jobs)s, %(daily_tokens)s, %(monthly_tokens)s,
                         %(active)s)
-"""
-
-_RESERVE = """
-SELECT ledger_reserve(%(job_id)s, %(tokens)s, %(cost_micro_usd)s, %(platform_tokens)s,
-                      %(platform_cost)s)
 """
 
 _MIDNIGHT = """

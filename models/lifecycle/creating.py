@@ -10,6 +10,7 @@ from psycopg2.extras import Json
 
 from aijobs.models import database as db
 from aijobs.models.columns import columns_of, one
+from aijobs.models.ledger import Bound, Budget, refusals
 from aijobs.models.lifecycle.edge import job_from
 from aijobs.models.sql import load
 from aijobs.models.tables import AiJob
@@ -49,10 +50,14 @@ class NewJob:
     credential_version: int | None = None
 
 
-def create(new: NewJob, *, actor: str) -> AiJob | None:
-    """Insert a queued job with its event; None when its key (or id) is taken: nothing was inserted.
+def create(
+    new: NewJob, *, actor: str, reserving: tuple[Bound, Budget] | None = None
+) -> AiJob | None:
+    """Insert a queued job with its event and, with `reserving`, its reservation; None when its key
+    (or id) is taken: nothing was inserted.
 
-    One statement: run it inside `autocommit("create", ...)` or a transaction of that name.
+    One statement: run it inside `autocommit("create", ...)` or a transaction of that name. Raises
+    NoRoom; then a transaction must be rolled back.
     """
     params = columns_of(new) | {
         "actor": actor,
@@ -62,8 +67,17 @@ def create(new: NewJob, *, actor: str) -> AiJob | None:
         "snapshot": None if new.snapshot is None else Json(new.snapshot),
         "after": list(new.after),
     }
-    row = db.row(load("create_job"), params)
-    return None if row is None else job_from(row)
+    if reserving is None:
+        row = db.row(load("create_job"), params)
+    else:
+        bound, budget = reserving
+        with refusals():
+            params |= columns_of(bound) | budget.params()
+            row = db.row(load("create_job_reserved"), params)
+    if row is None:
+        return None
+    row.pop("reserved", None)
+    return job_from(row)
 
 
 def find_by_key(user_id: UUID, job_type: str, idempotency_key: str) -> AiJob | None:

@@ -11,7 +11,7 @@ from uuid_utils.compat import uuid7
 from aijobs.models import database as db
 from aijobs.models.errors import NoRoom
 from aijobs.models.journal import CallOutcome, finish_call, start_call
-from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate, reserve
+from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate
 from aijobs.models.lifecycle import Lease, create, succeed
 from aijobs.models.tables import AiJob
 from tests.integration.ledger.books import Ceiling, a_day_passes, rows_over, sql
@@ -27,10 +27,8 @@ CEILING = Ceiling(20, 3000, 3000, 3000)
 def _job(here: World, tokens: int) -> AiJob | None:
     def work() -> AiJob | None:
         pass_gate(here.user_id, LIMITS)
-        made = create(new_job(here, id=uuid7()), actor="test")
-        assert made is not None
-        reserve(made.id, Bound(tokens, 0), BUDGET)
-        return made
+        reserving = (Bound(tokens, 0), BUDGET)
+        return create(new_job(here, id=uuid7()), actor="test", reserving=reserving)
 
     return db.transact("create", work)
 

@@ -34,7 +34,7 @@ from aijobs.models.journal import (
     finish_with_result,
     start_call,
 )
-from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate, reserve
+from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate
 from aijobs.models.lifecycle import (
     Lease,
     cancel,
@@ -130,8 +130,8 @@ class Books(RuleBasedStateMachine):
         def work() -> str | None:
             if pass_gate(user, LIMITS).is_full:
                 return "TOO_MANY_JOBS"
-            assert create(new, actor="test") is not None
-            reserve(new.id, Bound(tokens, cost), BUDGET)
+            reserving = (Bound(tokens, cost), BUDGET)
+            assert create(new, actor="test", reserving=reserving) is not None
             return None
 
         active = [job for job in self.ledger.jobs.values() if job.user == user and not job.settled]

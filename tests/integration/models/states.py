@@ -8,7 +8,7 @@ from uuid import UUID
 from uuid_utils.compat import uuid7
 
 from aijobs.models import database as db
-from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate, reserve
+from aijobs.models.ledger import Bound, Budget, UserLimits, pass_gate
 from aijobs.models.lifecycle import (
     Failure,
     Lease,
@@ -79,10 +79,7 @@ def created(here: World, **changes: Any) -> AiJob:
 
     def work() -> AiJob | None:
         pass_gate(new.user_id, PLENTY)
-        made = create(new, actor="test")
-        if made is not None:
-            reserve(made.id, Bound(1000, 0), BUDGET)
-        return made
+        return create(new, actor="test", reserving=(Bound(1000, 0), BUDGET))
 
     made = db.transact("create", work)
     assert made is not None

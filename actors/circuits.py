@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from aijobs.engine import circuits
 from aijobs.engine.engine import Engine
 from aijobs.engine.limits import circuit_rules
 from aijobs.models import circuit
 
 _BATCHES = 20
-_SPREAD_SECONDS = 5.0
 
 
 class Circuits:
@@ -24,17 +24,8 @@ class Circuits:
         if settings.circuit_by_itself:
             done += circuit.probe_due(self._engine.holder, circuit_rules(settings))
         for _ in range(_BATCHES):
-            woken = self._wake()
+            woken = circuits.wake(self._engine, self._batch)
             done += woken
             if woken < self._batch:
                 break
         return done
-
-    def _wake(self) -> int:
-        return circuit.wake(
-            self._engine.registry.known(),
-            self._engine.circuit_routes(),
-            circuit_rules(self._engine.settings),
-            limit=self._batch,
-            spread_seconds=_SPREAD_SECONDS,
-        )

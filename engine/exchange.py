@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
+from aijobs.engine import circuits
 from aijobs.engine.attempt import Attempt
 from aijobs.engine.calls import Answered, Call, Failed, complete, make_call
 from aijobs.engine.chat import ChatRequest, Reply
@@ -15,8 +16,8 @@ from aijobs.engine.engine import Engine
 from aijobs.engine.errors import Deferred, Effect, JobFault
 from aijobs.engine.key_use import own_key_of
 from aijobs.engine.limits import circuit_rules
-from aijobs.models import circuit, ledger
 from aijobs.models import database as db
+from aijobs.models import ledger
 from aijobs.models.circuit import Recorded
 from aijobs.models.errors import CircuitRefuses, LeaseLost, NoRoom
 from aijobs.models.journal import CallOutcome, answer_of, finish_with_result
@@ -24,7 +25,6 @@ from aijobs.models.results import Validated
 
 _JITTER_SECONDS = 30.0
 _WAKE_BATCH = 200
-_WAKE_SPREAD_SECONDS = 5.0
 
 log = structlog.get_logger()
 
@@ -133,10 +133,4 @@ def _wake(engine: Engine, told: Recorded) -> None:
     """A circuit that a call has closed lets those go on that have waited for it; whom this does not
     reach, the circuits' periodic pass does."""
     if told.changed and told.state == "closed":
-        circuit.wake(
-            engine.registry.known(),
-            engine.circuit_routes(),
-            circuit_rules(engine.settings),
-            limit=_WAKE_BATCH,
-            spread_seconds=_WAKE_SPREAD_SECONDS,
-        )
+        circuits.wake(engine, _WAKE_BATCH)

@@ -174,6 +174,12 @@ class Settings(BaseModel):
         le=100_000,
         description="requests a minute of one user to the user API; 0 is no limit",
     )
+    admin_requests_per_minute: int = Field(
+        default=120,
+        ge=0,
+        le=100_000,
+        description="requests a minute of one administrator to the admin API; 0 is no limit",
+    )
     max_daily_ai_jobs: int = Field(
         default=20, ge=0, description="jobs a day of a user without limits of their own"
     )

@@ -10,6 +10,7 @@ import redis
 from aijobs.engine.engine import Engine
 from aijobs.engine.signals import Signals
 from aijobs.http import (
+    admin,
     analyses,
     docs,
     health,
@@ -47,6 +48,7 @@ def create_app(engine: Engine, client: redis.Redis) -> falcon.App[Any, Any]:
         _add_user_routes(app, prefix, engine, jobs)
     model_credentials.add_routes(app, USER_PREFIXES, engine)
     user_settings.add_routes(app, USER_PREFIXES, engine, signals)
+    admin.add_routes(app, engine, signals)
     return app
 
 

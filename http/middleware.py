@@ -11,11 +11,13 @@ import structlog
 
 from aijobs.engine.refusal import Refused
 from aijobs.engine.settings import Settings
-from aijobs.http.tokens import Identity, InvalidToken, verify
+from aijobs.http.tokens import Identity, InvalidToken, Role, verify
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_READING = ("GET", "HEAD", "OPTIONS")
 USER_PREFIXES = ("/api/ai", "/ai")
+ADMIN_PREFIXES = ("/admin-api/ai",)
 
 
 class RequestId:
@@ -47,17 +49,32 @@ class CleanQuery:
 
 
 class Authentication:
-    """Step 1 of every user request: a valid bearer token, else one 401 body."""
+    """Step 1 of every request of a user or an administrator: a valid bearer token, else one 401
+    body; and a role that may do it, else one 403 body, whether there is such a route or not.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         if is_below(req, USER_PREFIXES):
-            scheme, _, token = (req.auth or "").partition(" ")
-            if scheme.lower() != "bearer" or not token.strip():
-                raise InvalidToken("no bearer token")
-            req.context.identity = verify(self._settings, token.strip())
+            self._identify(req)
+        elif is_below(req, ADMIN_PREFIXES):
+            self._identify(req)
+            _check_role(identity_of(req).role, req.method)
+
+    def _identify(self, req: falcon.Request) -> None:
+        scheme, _, token = (req.auth or "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise InvalidToken("no bearer token")
+        req.context.identity = verify(self._settings, token.strip())
+
+
+def _check_role(role: Role, method: str) -> None:
+    if role == "USER":
+        raise Refused("FORBIDDEN", "This needs a token with the role ADMIN or SUPER_ADMIN.")
+    if role == "ADMIN" and method not in _READING:
+        raise Refused("FORBIDDEN", "To change something needs a token with the role SUPER_ADMIN.")
 
 
 def is_below(req: falcon.Request, prefixes: tuple[str, ...]) -> bool:
@@ -70,3 +87,8 @@ def identity_of(req: falcon.Request) -> Identity:
     """Who asks."""
     identity: Identity = req.context.identity
     return identity
+
+
+def administrator_of(req: falcon.Request) -> str:
+    """Who asks, as the audit names an administrator."""
+    return f"admin:{identity_of(req).user_id}"

@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 DEFAULT_LIMIT = 20
 MAX_LIMIT = 100
+_SERIALS = range(1, 2**63)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,17 @@ class Window:
         }
 
 
-def window_of(req: falcon.Request) -> Window:
-    """The page that `limit` and `cursor` ask for. Raises Refused."""
-    return Window(_limit(req.get_param("limit")), _place(req.get_param("cursor")))
+def window_of(req: falcon.Request, key: Callable[[str], UUID | int] = UUID) -> Window:
+    """The page that `limit` and `cursor` ask for; `key` reads the rows' ids. Raises Refused."""
+    return Window(_limit(req.get_param("limit")), _place(req.get_param("cursor"), key))
+
+
+def serial(text: str) -> int:
+    """An id that the database has counted up. Raises ValueError."""
+    number = int(text)
+    if number not in _SERIALS:
+        raise ValueError(text)
+    return number
 
 
 def uuid_param(req: falcon.Request, name: str, *, required: bool = False) -> UUID | None:
@@ -73,7 +82,7 @@ def _limit(given: str | None) -> int:
     return int(given)
 
 
-def _place(cursor: str | None) -> Place | None:
+def _place(cursor: str | None, key: Callable[[str], UUID | int]) -> Place | None:
     if cursor is None:
         return None
     try:
@@ -81,7 +90,7 @@ def _place(cursor: str | None) -> Place | None:
         at = dt.datetime.fromisoformat(moment)
         if at.tzinfo is None:
             raise ValueError(moment)
-        return at.astimezone(dt.UTC), UUID(row_id)
+        return at.astimezone(dt.UTC), key(row_id)
     except (ValueError, OverflowError, binascii.Error):
         raise _refused("cursor", "must be the nextCursor of an earlier page") from None
 

@@ -16,7 +16,7 @@ from limits import RateLimitItem, RateLimitItemPerMinute
 
 from aijobs.engine.refusal import Refused
 from aijobs.engine.settings import Settings
-from aijobs.http.middleware import USER_PREFIXES, identity_of, is_below
+from aijobs.http.middleware import ADMIN_PREFIXES, USER_PREFIXES, identity_of, is_below
 from aijobs.http.request_counts import RequestCounts, Standing
 
 
@@ -31,7 +31,10 @@ class Rule:
 
 def rules(settings: Settings) -> Iterator[Rule]:
     """The limits that are set."""
-    table = (("user", USER_PREFIXES, settings.user_requests_per_minute, _user),)
+    table = (
+        ("user", USER_PREFIXES, settings.user_requests_per_minute, _user),
+        ("admin", ADMIN_PREFIXES, settings.admin_requests_per_minute, _user),
+    )
     for name, prefixes, per_minute, who in table:
         if per_minute:
             yield Rule(prefixes, RateLimitItemPerMinute(per_minute, namespace=name), who)

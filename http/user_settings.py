@@ -16,7 +16,7 @@ from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.signals import Signals
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
-from aijobs.http.views import moment
+from aijobs.http.views import limits_view, moment
 from aijobs.models import database as db
 from aijobs.models import users
 from aijobs.models.users import Period, UnknownTimeZone, UserSettings
@@ -97,10 +97,7 @@ def _settings_view(settings: UserSettings) -> dict[str, Any]:
         "timeZone": settings.time_zone,
         "nextTimeZone": settings.next_time_zone,
         "nextTimeZoneAt": moment(settings.next_time_zone_at),
-        "maxDailyAiJobs": settings.max_daily_ai_jobs,
-        "maxDailyTokenBudget": settings.max_daily_token_budget,
-        "monthlyTokenQuota": settings.monthly_token_quota,
-        "maxActiveJobs": settings.max_active_jobs,
+        **limits_view(settings),
     }
 
 

@@ -12,6 +12,7 @@ from aijobs.models.jobs import Waiting
 from aijobs.models.results import Artifact
 from aijobs.models.tables import AiJob, Flashcard, KnowledgeBase, KnowledgePoint, QuizQuestion
 from aijobs.models.transitions import USER_STATUS
+from aijobs.models.users import UserSettings
 
 
 def moment(value: dt.datetime | None) -> str | None:
@@ -22,6 +23,22 @@ def moment(value: dt.datetime | None) -> str | None:
 def present(view: dict[str, Any]) -> dict[str, Any]:
     """Without what is None."""
     return {name: value for name, value in view.items() if value is not None}
+
+
+def camel(name: str) -> str:
+    """`max_active_jobs` as `maxActiveJobs`."""
+    head, *rest = name.split("_")
+    return head + "".join(part.capitalize() for part in rest)
+
+
+def limits_view(settings: UserSettings) -> dict[str, Any]:
+    """What a user may ask for; null is no limit."""
+    return {
+        "maxDailyAiJobs": settings.max_daily_ai_jobs,
+        "maxDailyTokenBudget": settings.max_daily_token_budget,
+        "monthlyTokenQuota": settings.monthly_token_quota,
+        "maxActiveJobs": settings.max_active_jobs,
+    }
 
 
 def job_view(
@@ -92,7 +109,7 @@ def card_view(card: Flashcard) -> dict[str, Any]:
 
 def artifact_view(artifact: Artifact, row: dict[str, Any]) -> dict[str, Any]:
     """An artifact in full: what was produced, under camelCase names."""
-    content = {_camel(name): value for name, value in row.items() if value is not None}
+    content = {camel(name): value for name, value in row.items() if value is not None}
     return {
         "artifactType": artifact.artifact_type,
         "artifactId": str(artifact.artifact_id),
@@ -122,8 +139,3 @@ def _result(job: AiJob, artifacts: list[Artifact]) -> dict[str, Any]:
         for artifact in artifacts
     ]
     return {"result": {"artifactCount": len(listed), "artifacts": listed}}
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.capitalize() for part in rest)

@@ -17,6 +17,7 @@ from aijobs.models import database as db
 from aijobs.models.errors import CircuitRefuses
 from aijobs.models.lifecycle.claiming import Known, Routes, claimable_params, routes_param
 from aijobs.models.sql import load
+from aijobs.models.tables import PlatformCircuit
 from aijobs.models.transitions import ENQUEUE
 
 _REFUSED = "AJ002"
@@ -65,6 +66,25 @@ def admission(routes: Routes, job_type: str) -> str | None:
     return None if row is None else row["code"]
 
 
+def all_circuits() -> list[PlatformCircuit]:
+    """Every circuit that has ever changed or counted a failure."""
+    order = (PlatformCircuit.provider, PlatformCircuit.model)
+    return list(PlatformCircuit.select().order_by(*order))
+
+
+def move(route: tuple[str, str], state: str, *, why: str | None, who: str, **more: Any) -> bool:
+    """Put the circuit of a route into a state, in the caller's transaction; whether it was in
+    another one.
+
+    `open_seconds` is how long an open one waits for its first probe (None: until somebody half
+    opens it), `probes` how many may probe a half-open one at once.
+    """
+    params = {"provider": route[0], "model": route[1], "state": state, "why": why, "who": who}
+    db.rows(_MAKE, params)
+    db.rows(_LOCK, params)
+    return bool(db.rows(_MOVE, params | {"open_seconds": None, "probes": 0} | more))
+
+
 def probe_due(who: str, rules: CircuitRules) -> int:
     """Open half what has been open long enough; how many circuits that were."""
     params = {"who": who, "probes": rules.probes}
@@ -85,3 +105,18 @@ def wake(
     params = claimable_params("engine", known, routes) | {"again_seconds": rules.open_seconds}
     params |= {"event": ENQUEUE, "limit": limit, "spread_seconds": spread_seconds}
     return len(db.statement("circuit_wake", load("circuit_wake"), params))
+
+
+_OF_ROUTE = "provider = %(provider)s AND model = %(model)s"
+
+_MAKE = """
+INSERT INTO platform_circuit (provider, model) VALUES (%(provider)s, %(model)s)
+ON CONFLICT DO NOTHING
+"""
+
+_LOCK = f"SELECT FROM platform_circuit WHERE {_OF_ROUTE} FOR UPDATE"
+
+_MOVE = f"""
+SELECT circuit_change(circuit, %(state)s, %(why)s, %(who)s, %(open_seconds)s::float8, %(probes)s)
+FROM platform_circuit circuit WHERE {_OF_ROUTE} AND state <> %(state)s
+"""

@@ -75,6 +75,12 @@ def pass_gate(user_id: UUID, defaults: UserLimits) -> Gate:
     return Gate(**row)
 
 
+def platform_days(days: int) -> list[dict[str, Any]]:
+    """What the platform's key has spent in each of the last UTC days, today first: rows as of
+    platform_usage_daily, zeros for a day without jobs."""
+    return db.rows(_PLATFORM_DAYS, {"days": days})
+
+
 @contextmanager
 def refusals() -> Iterator[None]:
     """Turn the ledger's refusal of a statement into NoRoom."""
@@ -106,4 +112,18 @@ SELECT extract(epoch FROM (date_trunc('day', now() AT TIME ZONE zone.name) + int
 FROM (SELECT CASE WHEN %(utc)s THEN 'UTC' ELSE coalesce(
           (SELECT ledger_zone(s) FROM user_ai_settings s WHERE s.user_id = %(user_id)s), 'UTC')
       END AS name) zone
+"""
+
+_PLATFORM_DAYS = """
+SELECT day.utc_date, coalesce(spent.jobs, 0) AS jobs,
+       coalesce(spent.tokens_used, 0) AS tokens_used,
+       coalesce(spent.tokens_reserved, 0) AS tokens_reserved,
+       coalesce(spent.tokens_overrun, 0) AS tokens_overrun,
+       coalesce(spent.cost_used, 0) AS cost_used,
+       coalesce(spent.cost_reserved, 0) AS cost_reserved,
+       coalesce(spent.cost_overrun, 0) AS cost_overrun
+FROM (SELECT (now() AT TIME ZONE 'UTC')::date - ago AS utc_date
+      FROM generate_series(0, %(days)s - 1) AS ago) day
+LEFT JOIN platform_usage_daily spent USING (utc_date)
+ORDER BY day.utc_date DESC
 """

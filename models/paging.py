@@ -9,7 +9,7 @@ from uuid import UUID
 from aijobs.models.tables import Table
 
 #: The time that rows are ordered by, and the id, of the last row seen.
-Place = tuple[dt.datetime, UUID]
+Place = tuple[dt.datetime, UUID | int]
 
 
 def newest_first(

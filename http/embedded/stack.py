@@ -34,7 +34,11 @@ _READY_SECONDS = 90.0
 _FATAL_DEATHS = 4
 _LOG_LINES = 8
 #: Its few users play all of them: demos, tests and scripts ask at once.
-_ROOM = {"AIJOBS_USER_REQUESTS_PER_MINUTE": "6000", "AIJOBS_PLATFORM_DAILY_TOKENS": str(10**12)}
+_ROOM = {
+    "AIJOBS_USER_REQUESTS_PER_MINUTE": "6000",
+    "AIJOBS_ADMIN_REQUESTS_PER_MINUTE": "6000",
+    "AIJOBS_PLATFORM_DAILY_TOKENS": str(10**12),
+}
 _PREPARATIONS = {
     "migrate": ("aijobs.http.cli", "migrate"),
     "seed": ("aijobs.http.embedded.seed",),

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import ERRORS
 from aijobs.http.openapi.about import DESCRIPTION
+from aijobs.http.openapi.admin_operations import ADMIN
 from aijobs.http.openapi.base_operations import KNOWLEDGE_BASES
 from aijobs.http.openapi.credential_operations import CREDENTIALS
 from aijobs.http.openapi.job_operations import JOBS
@@ -26,7 +27,7 @@ from aijobs.http.openapi.wording import word
 from aijobs.http.problems import PROBLEMS
 from aijobs.http.version import current_version
 
-GROUPS = (JOBS, RESULTS, KNOWLEDGE_BASES, MATERIALS, LEARNER, CREDENTIALS, USER, SERVICE)
+GROUPS = (JOBS, RESULTS, KNOWLEDGE_BASES, MATERIALS, LEARNER, CREDENTIALS, USER, ADMIN, SERVICE)
 
 
 def openapi_document(definitions: Iterable[JobDefinition]) -> dict[str, Any]:

@@ -69,4 +69,5 @@ PATH_IDS = {
     "pointId": "A point of this knowledge base.",
     "materialId": "A material of yours.",
     "credentialId": "A model credential of yours.",
+    "userId": "A user.",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from aijobs.http.middleware import ADMIN_PREFIXES
 from aijobs.http.openapi.operation import HEADERS, Operation
 from aijobs.http.openapi.schemas import REF
 from aijobs.http.openapi.service_shapes import Problem
@@ -36,6 +37,8 @@ def _codes(operation: Operation) -> list[str]:
     codes = [*operation.problems, "INTERNAL_ERROR"]
     if operation.needs_token:
         codes += _OF_USERS
+    if operation.path.startswith(ADMIN_PREFIXES):
+        codes.append("FORBIDDEN")
     if operation.body is not None:
         codes += _OF_BODIES
     if "{" in operation.path:

@@ -71,6 +71,19 @@ REQUESTS: dict[str, dict[str, Told]] = {
         "aiEnabled": Told("Off cancels all your jobs and refuses new ones.", True),
         "timeZone": Told("An IANA name; acts from your next midnight.", "Asia/Shanghai"),
     },
+    "CircuitBody": {
+        "action": Told("`open`, `half-open` or `close`.", "half-open"),
+        "provider": Told("Only routes of this provider.", "openai"),
+        "model": Told("Only routes to this model.", "deepseek-flash"),
+        "hold": Told("An opened circuit stays so until an administrator changes it."),
+        "reason": Told("Stands in the audit and as the circuit's cause.", "The provider's notice"),
+    },
+    "LimitsBody": {
+        "maxDailyAiJobs": Told("Jobs a day, for each kind of key.", 40),
+        "maxDailyTokenBudget": Told("Tokens a day, for each kind of key.", 200_000),
+        "monthlyTokenQuota": Told("Tokens a month; null: no limit.", 3_000_000),
+        "maxActiveJobs": Told("Jobs under way at once.", 10),
+    },
     "ProfileBody": {
         "goals": Told("What you want to reach.", "Pass the exam in June"),
         "level": Told("Where you stand.", "first year"),

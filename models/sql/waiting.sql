@@ -18,7 +18,7 @@ SELECT
               CASE WHEN last.cause = 'hand_back:budget' THEN 'a budget is used up; ' ELSE '' END ||
               'due at ' ||
               to_char(job.available_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-         WHEN NOT ticket.admitted THEN 'the AI service is out of order; it is tried again by itself'
+         WHEN NOT ticket.admitted THEN 'the AI service is out of order; the job goes on when it works again'
          WHEN NOT ({{claimable}}) THEN 'no worker knows this version of the job type'
          ELSE 'waits for a free worker of queue ' || job.queue_name END AS detail
 FROM ai_job job

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import falcon.testing
 import redis
 
 from aijobs.http.app import create_app
-from aijobs.http.tokens import issue
+from aijobs.http.tokens import Role, issue
 from tests.world import World
 
 PREFIX = "/api/ai"
+ADMIN_PREFIX = "/admin-api/ai"
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Requests with one user's token."""
+    """Requests with one person's token, to paths below a prefix."""
 
     client: falcon.testing.TestClient
     token: str
+    prefix: str = PREFIX
 
     def get(self, path: str, **params: Any) -> falcon.testing.Result:
         return self._ask("GET", path, params=params)
@@ -52,13 +54,22 @@ class Caller:
 
     def _ask(self, method: str, path: str, **more: Any) -> falcon.testing.Result:
         headers = {"Authorization": f"Bearer {self.token}"}
-        return self.client.simulate_request(method, f"{PREFIX}{path}", headers=headers, **more)
+        return self.client.simulate_request(method, f"{self.prefix}{path}", headers=headers, **more)
 
 
 def caller(here: World, user_id: UUID, client: redis.Redis) -> Caller:
     """The API as this user sees it."""
     app = falcon.testing.TestClient(create_app(here.engine, client))
     return Caller(app, issue(here.engine.settings, user_id, "USER", 600))
+
+
+def administrator(
+    here: World, client: redis.Redis, role: Role = "SUPER_ADMIN", who: UUID | None = None
+) -> Caller:
+    """The admin API as somebody with this role sees it."""
+    app = falcon.testing.TestClient(create_app(here.engine, client))
+    token = issue(here.engine.settings, who or uuid4(), role, 600)
+    return Caller(app, token, ADMIN_PREFIX)
 
 
 def problem(answer: falcon.testing.Result) -> tuple[int, str, list[str]]:

@@ -151,7 +151,7 @@ def _(who: Asker) -> Request:
 
 @case("FORBIDDEN")
 def _(who: Asker) -> Request:
-    return Request("GET", "/admin-api/ai/jobs")
+    return Request("GET", "/admin-api/ai/circuit")
 
 
 @case("JOB_NOT_FOUND")

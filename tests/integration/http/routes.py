@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from falcon import inspect
 
-from tests.integration.http.caller import PREFIX, Caller
+from tests.integration.http.caller import ADMIN_PREFIX, PREFIX, Caller
 
 
 def all_routes(caller: Caller) -> list[tuple[str, str]]:
@@ -23,4 +23,13 @@ def user_routes(caller: Caller) -> list[tuple[str, str]]:
         (method, path.removeprefix(PREFIX))
         for method, path in all_routes(caller)
         if path.startswith(f"{PREFIX}/")
+    ]
+
+
+def admin_routes(caller: Caller) -> list[tuple[str, str]]:
+    """The same below the admin API's."""
+    return [
+        (method, path.removeprefix(ADMIN_PREFIX))
+        for method, path in all_routes(caller)
+        if path.startswith(f"{ADMIN_PREFIX}/")
     ]

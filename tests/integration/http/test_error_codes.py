@@ -61,8 +61,8 @@ STATUSES = {
     "PLATFORM_CIRCUIT_HALF_OPEN": 503,
     "PLATFORM_UNAVAILABLE": 503,
 }
-#: Of no operation: what is not there, and an API that is not there yet.
-UNDOCUMENTED = {"NOT_FOUND", "FORBIDDEN"}
+#: Of no operation: what is not there.
+UNDOCUMENTED = {"NOT_FOUND"}
 WITH_RETRY_AFTER = {"RATE_LIMITED", "PLATFORM_CIRCUIT_OPEN", "PLATFORM_CIRCUIT_HALF_OPEN"}
 
 
@@ -96,17 +96,11 @@ def who(running: tuple[World, str]) -> Iterator[Asker]:
     rows("DELETE FROM platform_usage_daily")
 
 
-_NO_ADMIN = pytest.mark.xfail(reason="there is no admin API yet, and users may do all of theirs")
-
-
 def test_every_code_of_the_contract_has_a_case() -> None:
     assert set(CASES) == set(STATUSES)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [pytest.param(code, marks=_NO_ADMIN if code == "FORBIDDEN" else ()) for code in STATUSES],
-)
+@pytest.mark.parametrize("code", STATUSES)
 def test_a_refusal_has_its_code_in_both_languages_and_stores_nothing(who: Asker, code: str) -> None:
     request = CASES[code](who)
     before = whole_database()

@@ -9,8 +9,9 @@ import falcon
 
 from aijobs.http.knowledge_bases import own_base
 from aijobs.http.middleware import identity_of
+from aijobs.http.moments import moment
 from aijobs.http.paging import uuid_param, window_of
-from aijobs.http.views import moment, present
+from aijobs.http.views import present
 from aijobs.models import analyses
 from aijobs.models import database as db
 from aijobs.models.analyses import About, Analysis

@@ -15,8 +15,9 @@ from aijobs.engine.request import NOT_BLANK, Id
 from aijobs.http.body import read_model
 from aijobs.http.knowledge_bases import Title, own_base
 from aijobs.http.middleware import identity_of
+from aijobs.http.moments import moment
 from aijobs.http.paging import uuid_param, window_of
-from aijobs.http.views import moment, present
+from aijobs.http.views import present
 from aijobs.models import database as db
 from aijobs.models import learner, materials
 from aijobs.models.materials import NewMaterial

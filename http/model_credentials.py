@@ -17,8 +17,9 @@ from aijobs.engine.own_keys import Wish
 from aijobs.engine.refusal import Refused
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
+from aijobs.http.moments import moment
 from aijobs.http.paging import window_of
-from aijobs.http.views import moment, present
+from aijobs.http.views import present
 from aijobs.models import credentials
 from aijobs.models import database as db
 from aijobs.models.tables import UserModelCredential

@@ -14,8 +14,9 @@ from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.request import Id
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
+from aijobs.http.moments import moment
 from aijobs.http.paging import uuid_param, window_of
-from aijobs.http.views import moment, present
+from aijobs.http.views import present
 from aijobs.models import database as db
 from aijobs.models import learner, study
 from aijobs.models.study import NewRecord

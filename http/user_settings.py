@@ -16,7 +16,8 @@ from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.signals import Signals
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
-from aijobs.http.views import limits_view, moment
+from aijobs.http.moments import moment
+from aijobs.http.views import limits_view
 from aijobs.models import database as db
 from aijobs.models import users
 from aijobs.models.users import Period, UnknownTimeZone, UserSettings

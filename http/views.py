@@ -4,20 +4,16 @@ optional.
 
 from __future__ import annotations
 
-import datetime as dt
 from typing import Any
 
 from aijobs.engine.errors import ERRORS
+from aijobs.http.moments import moment
+from aijobs.http.waiting import waiting_view
 from aijobs.models.jobs import Waiting
 from aijobs.models.results import Artifact
 from aijobs.models.tables import AiJob, Flashcard, KnowledgeBase, KnowledgePoint, QuizQuestion
 from aijobs.models.transitions import USER_STATUS
 from aijobs.models.users import UserSettings
-
-
-def moment(value: dt.datetime | None) -> str | None:
-    """`2026-11-29T14:02:03.123456Z`."""
-    return None if value is None else value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
 
 
 def present(view: dict[str, Any]) -> dict[str, Any]:
@@ -56,7 +52,7 @@ def job_view(
         "startedAt": moment(job.started_at),
         "finishedAt": moment(job.finished_at),
         "cancelRequested": job.cancel_requested_at is not None,
-        "waitingFor": None if waiting is None else _waiting(waiting),
+        "waitingFor": None if waiting is None else waiting_view(waiting, language),
         **_error(job, language),
         **_result(job, artifacts),
     }
@@ -116,11 +112,6 @@ def artifact_view(artifact: Artifact, row: dict[str, Any]) -> dict[str, Any]:
         "ordinal": artifact.ordinal,
         **content,
     }
-
-
-def _waiting(waiting: Waiting) -> dict[str, Any]:
-    view = {"reason": waiting.reason, "since": moment(waiting.since), "detail": waiting.detail}
-    return present(view)
 
 
 def _error(job: AiJob, language: str) -> dict[str, Any]:

@@ -32,11 +32,18 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """Why a queued job is not running: the first reason that holds, since when, and a detail."""
+    """Why a job is not running: the first reason that holds, and since when.
+
+    A job whose reason is its queue waits for a free worker if it `is_claimable`, else for one that
+    knows its type and version.
+    """
 
     reason: str
     since: dt.datetime
-    detail: str | None = None
+    queue_name: str
+    open_parents: int = 0
+    due_at: dt.datetime | None = None
+    is_claimable: bool = True
 
 
 def get(job_id: UUID) -> AiJob | None:
@@ -109,8 +116,8 @@ def history(job_id: UUID) -> list[JobTransition]:
 def waiting_for(job: AiJob, known: Known, routes: Routes = NO_ROUTES) -> Waiting | None:
     """Why a queued or expired job is not running; None for any other."""
     if job.lifecycle_status == "expired":
-        return Waiting("due_time", job.updated_at, "an attempt was lost; the next is being decided")
+        return Waiting("due_time", job.updated_at, job.queue_name)
     if job.lifecycle_status != "queued":
         return None
     row = db.row(load("waiting"), claimable_params(job.lane, known, routes) | {"job_id": job.id})
-    return None if row is None else Waiting(row["reason"], row["since"], row["detail"])
+    return None if row is None else Waiting(**row)

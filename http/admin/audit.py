@@ -6,8 +6,9 @@ from typing import Any
 
 import falcon
 
+from aijobs.http.moments import moment
 from aijobs.http.paging import serial, window_of
-from aijobs.http.views import camel, moment
+from aijobs.http.views import camel
 from aijobs.models import audit
 from aijobs.models import database as db
 from aijobs.models.tables import AdminAudit

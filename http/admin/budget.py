@@ -9,7 +9,7 @@ import falcon
 
 from aijobs.engine.engine import Engine
 from aijobs.engine.limits import platform_budget
-from aijobs.http.views import moment
+from aijobs.http.moments import moment
 from aijobs.models import database as db
 from aijobs.models import ledger
 

@@ -15,7 +15,8 @@ from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.signals import Signals
 from aijobs.http.body import read_model
 from aijobs.http.middleware import administrator_of
-from aijobs.http.views import moment, present
+from aijobs.http.moments import moment
+from aijobs.http.views import present
 from aijobs.models import circuit
 from aijobs.models import database as db
 from aijobs.models.tables import PlatformCircuit

@@ -1,5 +1,5 @@
 -- Why a queued job is not running: the conditions of sql/claimable.sql one by one, the strongest first. What
--- passes them all waits for a worker of its queue.
+-- passes them all waits for a worker of its queue, or (not is_claimable) for one that knows it.
 SELECT
     CASE WHEN parents.open > 0 THEN 'dependencies'
          WHEN control.paused_at IS NOT NULL THEN 'queue_paused'
@@ -12,15 +12,8 @@ SELECT
          WHEN job.available_at > now() THEN job.updated_at
          WHEN NOT ticket.admitted THEN greatest(job.created_at, circuits.opened_at)
          ELSE job.available_at END AS since,
-    CASE WHEN parents.open > 0 THEN parents.open || ' job(s) before it have not succeeded yet'
-         WHEN control.paused_at IS NOT NULL THEN 'queue ' || job.queue_name || ' is paused'
-         WHEN job.available_at > now() THEN
-              CASE WHEN last.cause = 'hand_back:budget' THEN 'a budget is used up; ' ELSE '' END ||
-              'due at ' ||
-              to_char(job.available_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
-         WHEN NOT ticket.admitted THEN 'the AI service is out of order; the job goes on when it works again'
-         WHEN NOT ({{claimable}}) THEN 'no worker knows this version of the job type'
-         ELSE 'waits for a free worker of queue ' || job.queue_name END AS detail
+    job.queue_name, parents.open AS open_parents, job.available_at AS due_at,
+    ({{claimable}}) AS is_claimable
 FROM ai_job job
 LEFT JOIN queue_control control ON control.queue_name = job.queue_name
 CROSS JOIN LATERAL (

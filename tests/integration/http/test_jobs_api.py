@@ -139,26 +139,47 @@ def test_a_retried_jobs_error_is_not_its_end(me: Caller, here: World) -> None:
     assert not {"errorCode", "publicErrorMessage", "finishedAt"} & set(job)
 
 
+def _why(me: Caller, job_id: UUID | str) -> tuple[str, str, str]:
+    """The reason, and its sentence in English and Chinese."""
+    english, chinese = (
+        _ask(me, "GET", f"/api/ai/jobs/{job_id}", {"Accept-Language": language}).json["waitingFor"]
+        for language in ("en", "zh-CN")
+    )
+    assert (english["reason"], english["since"]) == (chinese["reason"], chinese["since"])
+    return english["reason"], english["detail"], chinese["detail"]
+
+
 def test_it_says_why_it_waits(me: Caller, here: World) -> None:
     parent = _made(me, here)
     child = _made(me, here, after=[str(parent)])
-    waiting = me.get(f"/jobs/{child}").json["waitingFor"]
-    assert (waiting["reason"], waiting["detail"]) == (
+    assert _why(me, child) == (
         "dependencies",
         "1 job(s) before it have not succeeded yet",
+        "等待 1 个前置任务成功",
+    )
+    assert _why(me, parent) == (
+        "queue",
+        "waits for a free worker of queue ai-interactive",
+        "等待队列 ai-interactive 的空闲工作进程",
     )
     _write("INSERT INTO queue_control VALUES ('ai-interactive', now(), 'test')")
-    waiting = me.get(f"/jobs/{parent}").json["waitingFor"]
-    assert (waiting["reason"], waiting["detail"]) == (
+    assert _why(me, parent) == (
         "queue_paused",
         "queue ai-interactive is paused",
+        "队列 ai-interactive 已暂停",
     )
     _write("UPDATE queue_control SET paused_at = NULL")
-    _write("UPDATE ai_job SET definition_version = 2")
-    waiting = me.get(f"/jobs/{parent}").json["waitingFor"]
-    assert (waiting["reason"], waiting["detail"]) == (
+    _write("UPDATE ai_job SET available_at = '2100-01-02T03:04:05.678Z'")
+    assert _why(me, parent) == (
+        "due_time",
+        "due at 2100-01-02T03:04:05Z",
+        "将于 2100-01-02T03:04:05Z 开始",
+    )
+    _write("UPDATE ai_job SET available_at = now(), definition_version = 2")
+    assert _why(me, parent) == (
         "queue",
         "no worker knows this version of the job type",
+        "没有工作进程支持该任务类型的版本",
     )
 
 
@@ -173,8 +194,12 @@ def test_locked_reads_running_and_expired_reads_queued(me: Caller, here: World) 
         str(job_id)
     ]
     expire(job_id, grace_seconds=0)
-    job = me.get(f"/jobs/{job_id}").json
-    assert (job["lifecycleStatus"], job["waitingFor"]["reason"]) == ("queued", "due_time")
+    assert me.get(f"/jobs/{job_id}").json["lifecycleStatus"] == "queued"
+    assert _why(me, job_id) == (
+        "due_time",
+        "an attempt was lost; the next is being decided",
+        "一次执行已中断，正在安排下一次",
+    )
     assert len(me.get("/jobs", status="queued").json["items"]) == 1
     assert me.get("/jobs", status="running").json["items"] == []
 

@@ -92,6 +92,7 @@ def test_a_job_over_its_budget_waits_for_the_users_midnight(
     assert 0 <= seconds <= 31  # with some jitter
     waits = me.get(f"/jobs/{job.id}").json["waitingFor"]
     assert waits["reason"] == "budget"
+    assert waits["detail"].startswith("a budget is used up; due at ")
     assert len(books(job.id)) == len(server.calls) == 1
     day = {"jobs": 1, "tokensUsed": 0, "tokensReserved": held["tokens"], "tokensOverrun": 0}
     assert _today(me) == {**day, "costMicroUsd": 0}

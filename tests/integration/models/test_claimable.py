@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
@@ -209,7 +210,7 @@ def test_a_job_that_could_be_claimed_waits_for_a_worker(here: World) -> None:
     waiting = _waiting(here, job.id)
     assert waiting is not None
     assert (waiting.reason, waiting.since) == ("queue", here.job(job.id).available_at)
-    assert waiting.detail == "waits for a free worker of queue ai-interactive"
+    assert (waiting.queue_name, waiting.is_claimable) == (QUEUE, True)
 
 
 def test_a_job_that_is_not_due_waits_for_its_time(here: World) -> None:
@@ -217,7 +218,8 @@ def test_a_job_that_is_not_due_waits_for_its_time(here: World) -> None:
     sql("UPDATE ai_job SET available_at = '2100-01-02T03:04:05Z'")
     waiting = _waiting(here, job.id)
     assert waiting is not None
-    assert (waiting.reason, waiting.detail) == ("due_time", "due at 2100-01-02T03:04:05Z")
+    due_at = dt.datetime(2100, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
+    assert (waiting.reason, waiting.due_at) == ("due_time", due_at)
 
 
 def test_a_job_of_a_paused_queue_says_since_when(here: World) -> None:
@@ -227,7 +229,7 @@ def test_a_job_of_a_paused_queue_says_since_when(here: World) -> None:
     paused = sql("SELECT paused_at FROM queue_control")[0]["paused_at"]
     assert waiting is not None
     assert (waiting.reason, waiting.since) == ("queue_paused", paused)
-    assert waiting.detail == "queue ai-interactive is paused"
+    assert waiting.queue_name == QUEUE
 
 
 def test_a_job_with_open_parents_says_how_many(here: World) -> None:
@@ -236,7 +238,7 @@ def test_a_job_with_open_parents_says_how_many(here: World) -> None:
     waiting = _waiting(here, job.id)
     assert waiting is not None
     assert (waiting.reason, waiting.since) == ("dependencies", job.created_at)
-    assert waiting.detail == "2 job(s) before it have not succeeded yet"
+    assert waiting.open_parents == 2
 
 
 def test_the_first_reason_that_holds_is_the_one_that_is_told(here: World) -> None:
@@ -262,12 +264,12 @@ def test_a_job_of_a_later_version_waits_for_a_worker_that_knows_it(here: World) 
     sql("UPDATE ai_job SET definition_version = 9")
     waiting = _waiting(here, job.id)
     assert waiting is not None
-    assert waiting.detail == "no worker knows this version of the job type"
+    assert (waiting.reason, waiting.is_claimable) == ("queue", False)
 
 
 def test_an_expired_job_is_about_to_be_decided(here: World) -> None:
     waiting = _waiting(here, job_in(here, "expired").job_id)
-    assert waiting is not None and waiting.reason == "due_time"
+    assert waiting is not None and (waiting.reason, waiting.due_at) == ("due_time", None)
 
 
 @pytest.mark.parametrize("status", sorted(set(STATES) - {"queued", "expired"}))

@@ -14,17 +14,9 @@ from aijobs.models.tables.base import Table, default, rule
 _ZERO = default("0")
 
 
-def _no_row_is_negative(table: str) -> Any:
-    columns = "jobs tokens_reserved tokens_used tokens_overrun cost_reserved cost_used cost_overrun"
-    return rule(f"{table}_sign", " AND ".join(f"{column} >= 0" for column in columns.split()))
+class _Usage(Table):
+    """What jobs came to: the columns of all three tables; no table of its own."""
 
-
-class UserAiUsageDaily(Table):
-    """A user's local day, per whose key paid."""
-
-    user_id = UUIDField()
-    local_date = DateField()
-    credential_mode = TextField()
     jobs = IntegerField(constraints=_ZERO)
     tokens_reserved = BigIntegerField(constraints=_ZERO)
     tokens_used = BigIntegerField(constraints=_ZERO)
@@ -32,6 +24,19 @@ class UserAiUsageDaily(Table):
     cost_reserved = BigIntegerField(constraints=_ZERO)
     cost_used = BigIntegerField(constraints=_ZERO)
     cost_overrun = BigIntegerField(constraints=_ZERO)
+
+
+def _no_row_is_negative(table: str) -> Any:
+    columns = [name for name in _Usage._meta.columns if name != "id"]
+    return rule(f"{table}_sign", " AND ".join(f"{column} >= 0" for column in columns))
+
+
+class UserAiUsageDaily(_Usage):
+    """A user's local day, per whose key paid."""
+
+    user_id = UUIDField()
+    local_date = DateField()
+    credential_mode = TextField()
 
     class Meta:
         table_name = "user_ai_usage_daily"
@@ -39,19 +44,12 @@ class UserAiUsageDaily(Table):
         constraints = [_no_row_is_negative("user_ai_usage_daily")]
 
 
-class UserAiUsageMonthly(Table):
+class UserAiUsageMonthly(_Usage):
     """A user's local month (its first day), per whose key paid."""
 
     user_id = UUIDField()
     month = DateField()
     credential_mode = TextField()
-    jobs = IntegerField(constraints=_ZERO)
-    tokens_reserved = BigIntegerField(constraints=_ZERO)
-    tokens_used = BigIntegerField(constraints=_ZERO)
-    tokens_overrun = BigIntegerField(constraints=_ZERO)
-    cost_reserved = BigIntegerField(constraints=_ZERO)
-    cost_used = BigIntegerField(constraints=_ZERO)
-    cost_overrun = BigIntegerField(constraints=_ZERO)
 
     class Meta:
         table_name = "user_ai_usage_monthly"
@@ -59,17 +57,10 @@ class UserAiUsageMonthly(Table):
         constraints = [_no_row_is_negative("user_ai_usage_monthly")]
 
 
-class PlatformUsageDaily(Table):
+class PlatformUsageDaily(_Usage):
     """What all jobs on the platform's key come to in a UTC day."""
 
     utc_date = DateField(primary_key=True)
-    jobs = IntegerField(constraints=_ZERO)
-    tokens_reserved = BigIntegerField(constraints=_ZERO)
-    tokens_used = BigIntegerField(constraints=_ZERO)
-    tokens_overrun = BigIntegerField(constraints=_ZERO)
-    cost_reserved = BigIntegerField(constraints=_ZERO)
-    cost_used = BigIntegerField(constraints=_ZERO)
-    cost_overrun = BigIntegerField(constraints=_ZERO)
 
     class Meta:
         table_name = "platform_usage_daily"

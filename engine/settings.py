@@ -257,6 +257,11 @@ class Settings(BaseModel):
             object.__setattr__(self, "heartbeat_seconds", self.lease_seconds / 4)
         return self
 
+    @property
+    def missed_seconds(self) -> float:
+        """How long after its lease an active job has been missed by two sweeps: a fault of ours."""
+        return self.lease_grace_seconds + 2 * self.reaper_interval_seconds
+
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:
         """Read AIJOBS_*, DATABASE_URL, DATABASE_DIRECT_URL and REDIS_URL.

@@ -182,6 +182,25 @@ def check(environ: Mapping[str, str]) -> None:
     click.echo("every stored key can be opened")
 
 
+@main.command()
+@_on_any_stack
+def doctor(environ: Mapping[str, str]) -> None:
+    """Check the invariants of a stack.
+
+    Prints each with its count of violations; the exit status is 1 unless all are 0.
+    """
+    settings = _settings(environ)
+    with _database(settings):
+        from aijobs.engine.limits import platform_budget
+        from aijobs.models.doctor import examine
+
+        findings = examine(platform_budget(settings), missed_seconds=settings.missed_seconds)
+    for finding in findings:
+        click.echo(f"{finding.violations:>6}  {finding.name:<28} {finding.meaning}")
+    if broken := sum(bool(finding.violations) for finding in findings):
+        _fail(f"{broken} of {len(findings)} invariants are broken")
+
+
 main.add_command(explain_output)
 
 
@@ -189,14 +208,23 @@ main.add_command(explain_output)
 def _vault(settings: Settings) -> Iterator[Vault]:
     """The vault of a stack and its database; what goes wrong with either is said in one line."""
     from aijobs.engine.vault import VaultClosed, vault_of
+
+    with _database(settings):
+        try:
+            yield vault_of(settings)
+        except VaultClosed as problem:
+            _fail(f"nothing was changed: {problem}")
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[None]:
+    """The database of a stack; whatever it says is said in one line."""
     from aijobs.models import database as db
 
     db.connect_to(settings.database_url, connections=1)
     try:
-        yield vault_of(settings)
-    except VaultClosed as problem:
-        _fail(f"nothing was changed: {problem}")
-    except Exception as error:  # whatever the database says
+        yield
+    except Exception as error:
         _fail(f"nothing was changed: {str(error).strip()}")
     finally:
         db.disconnect()

@@ -6,7 +6,7 @@ from typing import Any
 
 from aijobs.engine.engine import Engine
 from aijobs.engine.signals import Signals
-from aijobs.http.admin import audit, budget, circuit, limits
+from aijobs.http.admin import audit, budget, circuit, doctor, limits
 from aijobs.http.middleware import ADMIN_PREFIXES
 
 
@@ -17,3 +17,4 @@ def add_routes(app: Any, engine: Engine, signals: Signals) -> None:
     app.add_route(f"{prefix}/budget", budget.PlatformBudget(engine))
     app.add_route(f"{prefix}/users/{{user_id:uuid}}/limits", limits.Limits(engine, signals))
     app.add_route(f"{prefix}/audit", audit.Audit())
+    app.add_route(f"{prefix}/doctor", doctor.Doctor(engine))

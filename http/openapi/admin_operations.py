@@ -5,7 +5,7 @@ from __future__ import annotations
 from aijobs.http.admin.circuit import CircuitBody
 from aijobs.http.admin.limits import LimitsBody
 from aijobs.http.middleware import ADMIN_PREFIXES
-from aijobs.http.openapi.admin_shapes import Change, Circuits, PlatformBudget, UserLimits
+from aijobs.http.openapi.admin_shapes import Change, Circuits, Diagnosis, PlatformBudget, UserLimits
 from aijobs.http.openapi.operation import Answer, Group, Operation, Parameter
 from aijobs.http.openapi.parameters import PAGING
 from aijobs.http.openapi.shape import Page
@@ -83,6 +83,14 @@ ADMIN = Group(
             "List who changed what",
             parameters=(_WHAT, _CHANGED, *PAGING),
             answers=(Answer(200, "A page of changes.", Page[Change]),),
+        ),
+        Operation(
+            "getDoctor",
+            "GET",
+            f"{_ADMIN}/doctor",
+            "Check the invariants of the system",
+            description="Reads more than other requests do: for people, not for every minute.",
+            answers=(Answer(200, "Each with its count of violations.", Diagnosis),),
         ),
     ),
 )

@@ -77,3 +77,18 @@ class Change(Shape):
     target: Annotated[str, shown("0199d3a2-7c41-7a50-8f0e-3b5a86c1d2e4")]
     before: Annotated[dict[str, Any], Field(examples=[{"maxActiveJobs": 5}])]
     after: Annotated[dict[str, Any], Field(examples=[{"maxActiveJobs": 10}])]
+
+
+class Invariant(Shape):
+    """What always holds, and how often it does not."""
+
+    invariant: Annotated[str, shown("ledger_day_over_limit")]
+    meaning: Annotated[str, shown("No day of a user goes beyond the user's daily limits.")]
+    violations: Annotated[int, shown(0)]
+
+
+class Diagnosis(Shape):
+    """The invariants of the system."""
+
+    healthy: Annotated[bool, told("Whether all of them hold.", True)]
+    items: list[Invariant]

@@ -25,7 +25,7 @@ from uuid_utils.compat import uuid7
 
 from aijobs.engine.stages import complete
 from aijobs.models import database as db
-from aijobs.models import users
+from aijobs.models import doctor, users
 from aijobs.models.errors import IllegalTransition, NoRoom
 from aijobs.models.journal import (
     CallOutcome,
@@ -269,10 +269,20 @@ class Books(RuleBasedStateMachine):
         assert _rows() == self.ledger.rows()
 
     def teardown(self) -> None:
-        """Once all jobs have ended, the journal adds up to what is used, and nothing is held."""
+        """Once all jobs have ended, the journal adds up to what is used, and nothing is held; the
+        doctor has nothing to say of it, then and before."""
+        assert _broken() == {}
         while self.pick(0, "queued", *ACTIVE):
             self.end(0, "failed", completes=True)
         assert _journal() == _used()
+        assert _broken() == {}
+
+
+def _broken() -> dict[str, int]:
+    """The ledger's invariants that do not hold, as an administrator would be told."""
+    findings = doctor.examine(BUDGET, missed_seconds=60)
+    ledger = ("ledger_", "reservation_")
+    return {f.name: f.violations for f in findings if f.violations and f.name.startswith(ledger)}
 
 
 def _age(job: Job, days: int, month_ends: bool) -> None:

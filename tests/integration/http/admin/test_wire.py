@@ -56,13 +56,14 @@ def test_every_answer_is_as_documented(
         ("PUT", limits, admin.put(limits, {"maxActiveJobs": 9, "monthlyTokenQuota": 10**9})),
         ("PUT", limits, admin.put(limits, {"maxActiveJobs": -9})),
         ("GET", "/audit", admin.get("/audit", limit=2)),
+        ("GET", "/doctor", admin.get("/doctor")),
         ("GET", "/audit", admin.get("/audit", cursor="x")),
     ]
     for method, path, answer in asked:
         api.check(method, f"{ADMIN_PREFIX}{path}", answer)
     assert {name for name, status in api.answered if status == 200} == {
         *("getCircuits", "changeCircuits", "getBudget", "listChanges"),
-        *("getUserLimits", "changeUserLimits"),
+        *("getUserLimits", "changeUserLimits", "getDoctor"),
     }
     assert ("changeCircuits", 403) in api.answered
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
+import psycopg2
 import pytest
 from click.testing import CliRunner, Result
 
@@ -81,6 +83,33 @@ def test_a_database_that_is_away_is_told_without_a_traceback(tmp_path: Path) -> 
     result = run("migrate", **away)
     assert result.exit_code == 1
     assert result.stderr.startswith("aijobs: nothing was migrated: ")
+    assert "Traceback" not in result.stderr
+
+
+def test_the_doctor_says_what_is_broken_by_its_exit_status_too(database_url: str) -> None:
+    stack = {**ENVIRON, "DATABASE_URL": database_url}
+    healthy = run("doctor", **stack)
+    assert (healthy.exit_code, healthy.stderr) == (0, "")
+    lines = healthy.stdout.splitlines()
+    assert len(lines) > 10
+    assert {line.split()[0] for line in lines} == {"0"}
+    with closing(psycopg2.connect(database_url)) as connection, connection:
+        connection.cursor().execute(
+            "INSERT INTO platform_usage_daily (utc_date, tokens_used) VALUES (current_date, 5)"
+        )
+    broken = run("doctor", **stack)
+    assert broken.exit_code == 1
+    assert broken.stderr == f"aijobs: 1 of {len(lines)} invariants are broken\n"
+    assert [line.split()[:2] for line in broken.stdout.splitlines() if line.split()[0] != "0"] == [
+        ["1", "ledger_used_differs"]
+    ]
+
+
+def test_a_doctor_without_a_database_says_so(tmp_path: Path) -> None:
+    away = {**ENVIRON, "DATABASE_URL": f"postgresql://postgres:@/postgres?host={tmp_path}"}
+    result = run("doctor", **away)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("aijobs: ")
     assert "Traceback" not in result.stderr
 
 

@@ -15,6 +15,7 @@ import redis
 from dramatiq import Middleware
 
 from aijobs.actors.bells import Bells
+from aijobs.actors.eviction import warn_of_eviction
 from aijobs.actors.heartbeat import Heartbeat
 from aijobs.actors.passes import Passes, Ticker
 from aijobs.actors.patience import stop_waiting
@@ -108,6 +109,8 @@ class Lifetime(Middleware):
         self._bells.ring_all()
         self.hint_relay()
         catch_up_on_cancels(self._engine.attempts, self._client)
+        if self._relay is not None:  # one voice is enough
+            warn_of_eviction(self._client)
 
 
 def _listening_client(url: str) -> redis.Redis:

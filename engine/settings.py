@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -213,6 +214,11 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="least severe line that is written"
     )
+    metrics_dir: Path | None = Field(
+        default=None,
+        description="directory in which all processes of a host count together for `/metrics`; "
+        "unset: each for itself",
+    )
     instance: str = Field(
         default_factory=socket.gethostname, description="host part of lease holders' names"
     )
@@ -250,6 +256,11 @@ class Settings(BaseModel):
         if not self.heartbeat_seconds:
             object.__setattr__(self, "heartbeat_seconds", self.lease_seconds / 4)
         return self
+
+    @property
+    def missed_seconds(self) -> float:
+        """How long after its lease an active job has been missed by two sweeps: a fault of ours."""
+        return self.lease_grace_seconds + 2 * self.reaper_interval_seconds
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Settings:

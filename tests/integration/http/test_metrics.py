@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ from tests.world import World, settings_for
 
 ROUTE = {"provider": PROVIDER, "model": MODEL}
 STATES = ("closed", "open", "half_open")
+DOCUMENT = Path(__file__).parents[3] / "docs" / "operations.md"
 #: Every label there is, and so every place where something could be told.
 LABELS = {
     *("provider", "model", "state", "queue", "status", "kind", "pass", "result", "outcome"),
@@ -189,6 +191,15 @@ def test_requests_are_counted_by_what_answers_them(url: str, here: World) -> Non
     assert told.value("aijobs_http_request_seconds_count", route=one) == 5
 
 
+def test_every_metric_is_documented_and_no_other(url: str) -> None:
+    documented = re.findall(r"`(aijobs_\w+)`", DOCUMENT.read_text(encoding="utf-8"))
+    told = [
+        f"{family.name}_total" if family.type == "counter" else family.name
+        for family in scrape(url).families
+    ]
+    assert sorted(documented) == sorted(told)
+
+
 @pytest.mark.parametrize("knob", ["ok", "401", "402", "503"])
 def test_nothing_of_a_user_is_in_a_label(
     here: World,
@@ -226,11 +237,12 @@ def _own_job(me: Caller, wired: World) -> Any:
     return answer.json["jobId"]
 
 
-def test_an_answer_that_cannot_be_used_is_counted_by_its_fault(
+def test_calls_are_counted_by_their_end_in_the_books_and_retries_by_their_fault(
     wired: World, server: ScriptedProvider, redis_url: str
 ) -> None:
     called(wired, server, "ok", text="not a word of JSON")
     called(wired, server, "ok")
+    called(wired, server, "503")
     with redis.Redis.from_url(redis_url) as client:
         app = falcon.testing.TestClient(create_app(wired.engine, client))
         told = Scrape(app.simulate_get("/metrics").text)
@@ -241,7 +253,9 @@ def test_an_answer_that_cannot_be_used_is_counted_by_its_fault(
         sample.labels["outcome"]: sample.value for sample in told.samples("aijobs_calls_total")
     }
     assert counted == {row["outcome"]: row["n"] for row in booked}
-    assert len(counted) == 2
+    assert len(counted) == 3
+    retries = told.value("aijobs_job_retries_total", error_code="PROVIDER_UNAVAILABLE")
+    assert retries == told.value("aijobs_job_retries_total") == 1
 
 
 def test_without_a_database_the_rest_is_told(

@@ -101,6 +101,19 @@ def test_the_longest_wait_is_that_of_the_job_that_is_due_longest(here: World) ->
     assert told.oldest_seconds is not None and 500 <= told.oldest_seconds < 560
 
 
+def test_each_queue_has_its_own_longest_wait_behind_jobs_that_wait_for_parents(
+    here: World,
+) -> None:
+    child, parent = _due_since(here, 900), _due_since(here, 300)
+    sql("INSERT INTO ai_job_dependency VALUES (%(job)s, %(parent)s)", job=child, parent=parent)
+    other = _due_since(here, 100)
+    sql("UPDATE ai_job SET queue_name = 'ai-background' WHERE id = %(id)s", id=other)
+    told = {jobs.queue_name: jobs.oldest_seconds or 0 for jobs in _observe().jobs}
+    assert set(told) == {QUEUE, "ai-background"}
+    assert 300 <= told[QUEUE] < 360
+    assert 100 <= told["ai-background"] < 160
+
+
 def test_a_job_that_is_not_due_or_waits_for_its_parent_does_not_make_its_queue_old(
     here: World,
 ) -> None:

@@ -17,6 +17,7 @@ from aijobs.actors.reaper import Reaper
 from aijobs.actors.sweep import Sweep
 from aijobs.actors.transport import Transport
 from aijobs.engine.engine import Engine
+from aijobs.engine.metrics import Meters
 from aijobs.models import database as db
 from aijobs.models import maintenance, outbox
 from aijobs.models.errors import DatabaseAway
@@ -41,9 +42,12 @@ class Pass:
 class Passes:
     """All passes of a process. `worked` is called when one of them has written events."""
 
-    def __init__(self, passes: list[Pass], worked: Callable[[], None]) -> None:
+    def __init__(
+        self, passes: list[Pass], worked: Callable[[], None], meters: Meters | None = None
+    ) -> None:
         self._passes = passes
         self._worked = worked
+        self._meters = meters or Meters()
 
     def run_due(self) -> None:
         """Run every pass that is due and not running elsewhere."""
@@ -71,11 +75,15 @@ class Passes:
             )
         except maintenance.Waiting as reason:
             log.info("pass_waits", name=item.name, reason=str(reason))
+            self._meters.count_pass(item.name, "waiting")
             return
         except Exception as error:
             log.warning("pass_failed", name=item.name, error=f"{type(error).__name__}: {error}")
+            self._meters.count_pass(item.name, "failed")
             self._record(item.name, error)
             return
+        if done is not None:
+            self._meters.count_pass(item.name, "succeeded")
         if done:
             log.info("pass_worked", name=item.name, count=done)
             self._worked()
@@ -134,4 +142,5 @@ def all_passes(engine: Engine, broker: Transport, worked: Callable[[], None]) ->
             Pass("purge", PURGE_INTERVAL_SECONDS, lambda _since: purge()),
         ],
         worked,
+        engine.meters,
     )

@@ -93,7 +93,7 @@ def declare(broker: Broker, engine: Engine, signals: Signals) -> StageActors:
     @actor("complete", SYSTEM)
     def complete(jobId: str) -> None:
         with structlog.contextvars.bound_contextvars(job_id=jobId):
-            if outlast(lambda: stages.complete(UUID(jobId))):
+            if outlast(lambda: stages.complete(UUID(jobId), engine.meters)):
                 signals.hint_outbox()
 
     return StageActors(prepare, complete)

@@ -22,6 +22,7 @@ from aijobs.engine.errors import Effect, JobFault, ProviderFault
 from aijobs.engine.gateway import AnsweredFault
 from aijobs.engine.key_use import OwnKey, call_with_key
 from aijobs.engine.limits import call_bound, circuit_rules, platform_budget, prompt_bound
+from aijobs.engine.metrics import OWN_KEY, Asked
 from aijobs.engine.pricing import cost_micro_usd
 from aijobs.models import database as db
 from aijobs.models.circuit import Recorded
@@ -50,12 +51,20 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
+class CallEnd:
+    """How an attempt's call of this number ended, and who was asked."""
+
+    call_no: int
+    outcome: CallOutcome
+    asked: Asked
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
     """An answer, whose call is not yet completed in the journal."""
 
     reply: Reply
-    call_no: int
-    outcome: CallOutcome
+    end: CallEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,17 +92,24 @@ def make_call(engine: Engine, attempt: Attempt, call: Call) -> Answered | Failed
         reply = call_with_key(engine, call.own or call.route, call.request, attempt.cut)
     except (CallCut, ProviderFault) as end:
         outcome = _ended(end, call, began)
-        circuit = complete(engine, attempt, call_no, outcome)
+        circuit = complete(engine, attempt, CallEnd(call_no, outcome, _asked(call)))
         if isinstance(end, CallCut):
             raise
         return Failed(end, circuit)
-    return Answered(reply, call_no, _completed(reply, call, began))
+    return Answered(reply, CallEnd(call_no, _completed(reply, call, began), _asked(call)))
 
 
-def complete(engine: Engine, attempt: Attempt, call_no: int, outcome: CallOutcome) -> Recorded:
+def complete(engine: Engine, attempt: Attempt, end: CallEnd) -> Recorded:
     """Complete a call in the journal, lease or not."""
     rules = circuit_rules(engine.settings)
-    return finish_call(attempt.lease, call_no, outcome, patient=attempt.may_insist, rules=rules)
+    engine.meters.count_call(end.asked, end.outcome)
+    return finish_call(
+        attempt.lease, end.call_no, end.outcome, patient=attempt.may_insist, rules=rules
+    )
+
+
+def _asked(call: Call) -> Asked:
+    return OWN_KEY if call.own else Asked(call.route.provider, call.route.model)
 
 
 def _check_calls(attempt: Attempt, definition: JobDefinition) -> None:

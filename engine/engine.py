@@ -12,6 +12,7 @@ from aijobs.engine.chat import Provider, Route
 from aijobs.engine.crowd import Crowd
 from aijobs.engine.definition import InvalidJobDefinition
 from aijobs.engine.gateway import OpenAIProvider
+from aijobs.engine.metrics import Meters
 from aijobs.engine.offline import OfflineProvider
 from aijobs.engine.projectors import PROJECTORS, Projector
 from aijobs.engine.registry import DuplicateJobDefinition, Registry, builtin_registry
@@ -36,6 +37,7 @@ class Engine:
     attempts: Attempts = field(default_factory=Attempts)
     crowd: Crowd = field(default_factory=Crowd)
     vault: Vault = field(default_factory=Vault)
+    meters: Meters = field(default_factory=Meters)
 
     def circuit_routes(self) -> dict[str, list[tuple[str, str]]]:
         """Job type -> (provider, model) of its tier's routes: the circuits that it depends on."""
@@ -57,7 +59,7 @@ class Engine:
 
 
 def build_engine(settings: Settings) -> Engine:
-    """The engine that the settings describe. Raises SettingsError for unusable definitions."""
+    """The engine that the settings describe. Raises SettingsError for what cannot be used."""
     gateway = OpenAIProvider(connect_seconds=settings.provider_connect_seconds)
     return Engine(
         settings=settings,
@@ -65,10 +67,18 @@ def build_engine(settings: Settings) -> Engine:
         provider=OfflineProvider() if settings.provider == "offline" else gateway,
         gateway=gateway,
         vault=vault_of(settings),
+        meters=_meters(settings),
         route=_route(settings),
         tiers=_tiers(settings),
         holder=f"{settings.instance}:{os.getpid()}:{uuid4()}",
     )
+
+
+def _meters(settings: Settings) -> Meters:
+    try:
+        return Meters(settings.metrics_dir)
+    except OSError as error:
+        raise SettingsError([f"AIJOBS_METRICS_DIR cannot be used: {error}"]) from error
 
 
 def _registry(settings: Settings) -> Registry:

@@ -9,7 +9,7 @@ import structlog
 
 from aijobs.engine import circuits
 from aijobs.engine.attempt import Attempt
-from aijobs.engine.calls import Answered, Call, Failed, complete, make_call
+from aijobs.engine.calls import Answered, Call, CallEnd, Failed, complete, make_call
 from aijobs.engine.chat import ChatRequest, Reply
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
@@ -20,7 +20,7 @@ from aijobs.models import database as db
 from aijobs.models import ledger
 from aijobs.models.circuit import Recorded
 from aijobs.models.errors import CircuitRefuses, LeaseLost, NoRoom
-from aijobs.models.journal import CallOutcome, answer_of, finish_with_result
+from aijobs.models.journal import answer_of, finish_with_result
 from aijobs.models.results import Validated
 
 _JITTER_SECONDS = 30.0
@@ -31,11 +31,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """An answer. `call` is (call_no, outcome) of a call not yet completed in the journal; None when
-    the answer was found there."""
+    """An answer. `call` is not yet completed in the journal; None when the answer was found
+    there."""
 
     reply: Reply
-    call: tuple[int, CallOutcome] | None
+    call: CallEnd | None
 
 
 def ask(
@@ -68,26 +68,30 @@ def close(engine: Engine, attempt: Attempt, exchange: Exchange, fault: JobFault)
 
     To the circuit such an answer is neither a success nor a failure."""
     if exchange.call is not None:
-        call_no, outcome = exchange.call
+        outcome = exchange.call.outcome
         verdict = None if outcome.verdict == "success" else outcome.verdict
-        complete(engine, attempt, call_no, replace(outcome, error_code=fault.code, verdict=verdict))
+        unusable = replace(outcome, error_code=fault.code, verdict=verdict)
+        complete(engine, attempt, replace(exchange.call, outcome=unusable))
 
 
 def keep(engine: Engine, attempt: Attempt, exchange: Exchange, validated: Validated) -> None:
     """Commit the validated answer with its call; a lost lease still completes the call's row."""
+    end = exchange.call
     try:
         told = finish_with_result(
             attempt.lease,
-            exchange.call,
+            None if end is None else (end.call_no, end.outcome),
             validated,
             lease_seconds=engine.settings.lease_seconds,
             patient=attempt.may_insist,
             rules=circuit_rules(engine.settings),
         )
     except LeaseLost:
-        if exchange.call is not None:
-            _wake(engine, complete(engine, attempt, *exchange.call))
+        if end is not None:
+            _wake(engine, complete(engine, attempt, end))
         raise
+    if end is not None:
+        engine.meters.count_call(end.asked, end.outcome)
     _wake(engine, told)
 
 
@@ -126,7 +130,7 @@ def _fall_over(
 def _answer(made: Answered | Failed) -> Exchange:
     if isinstance(made, Failed):
         raise made.fault
-    return Exchange(made.reply, (made.call_no, made.outcome))
+    return Exchange(made.reply, made.end)
 
 
 def _wake(engine: Engine, told: Recorded) -> None:

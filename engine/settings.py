@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
@@ -218,6 +219,11 @@ class Settings(BaseModel):
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="least severe line that is written"
+    )
+    metrics_dir: Path | None = Field(
+        default=None,
+        description="directory in which all processes of a host count together for `/metrics`; "
+        "unset: each for itself",
     )
     instance: str = Field(
         default_factory=socket.gethostname, description="host part of lease holders' names"

@@ -16,6 +16,7 @@ from aijobs.http import (
     health,
     imports,
     materials,
+    metrics,
     model_credentials,
     profiles,
     study_records,
@@ -27,6 +28,7 @@ from aijobs.http.middleware import USER_PREFIXES, Authentication, CleanQuery, Re
 from aijobs.http.problems import handle_all
 from aijobs.http.published import Published
 from aijobs.http.request_counts import RequestCounts
+from aijobs.http.request_meters import CountRequests, RequestMeters
 from aijobs.http.throttle import Throttle, rules
 from aijobs.http.views import card_view, question_view
 from aijobs.models.tables import Flashcard, QuizQuestion
@@ -35,12 +37,15 @@ from aijobs.models.tables import Flashcard, QuizQuestion
 def create_app(engine: Engine, client: redis.Redis) -> falcon.App[Any, Any]:
     """The WSGI application."""
     settings = engine.settings
-    throttle = Throttle(rules(settings), RequestCounts(client))
-    passed: list[Any] = [RequestId(), CleanQuery(), Authentication(settings), throttle]
+    meters = RequestMeters()
+    throttle = Throttle(rules(settings), RequestCounts(client, meters.count_uncounted))
+    counted = CountRequests(meters)
+    passed: list[Any] = [counted, RequestId(), CleanQuery(), Authentication(settings), throttle]
     app = falcon.App(middleware=passed)
     app.req_options.strip_url_path_trailing_slash = True
     handle_all(app)
     health.add_routes(app, client, settings.amqp_url)
+    metrics.add_routes(app, engine, meters)
     docs.add_routes(app, engine.registry)
     signals = Signals(client)
     jobs = Jobs(engine, signals)  # one for both prefixes: it counts who waits

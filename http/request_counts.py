@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import redis
@@ -41,16 +42,18 @@ class Standing:
 class RequestCounts:
     """Counts over `client`, whose time-outs bound what a request may wait for it.
 
-    `uncounted` says how many requests of this process passed without being counted.
+    `uncounted` says how many requests of this process passed without being counted; each calls
+    `missed`.
     """
 
-    def __init__(self, client: redis.Redis) -> None:
+    def __init__(self, client: redis.Redis, missed: Callable[[], None] = lambda: None) -> None:
         pool = client.connection_pool
         storage = RedisStorage("redis://", connection_pool=pool, key_prefix="throttle")
         self._window = MovingWindowRateLimiter(storage)
         self._circuit = ShortCircuit(PAUSE_SECONDS)
         self._lock = threading.Lock()
         self._silent_until = 0.0
+        self._tell_missed = missed
         self.uncounted = 0
 
     def take(self, limit: RateLimitItem, who: str) -> Standing | None:
@@ -70,6 +73,7 @@ class RequestCounts:
         return Standing(granted, max(0, remaining) if granted else 0, reset_seconds)
 
     def _missed(self, reason: str) -> None:
+        self._tell_missed()
         with self._lock:
             self.uncounted += 1
             total, now = self.uncounted, time.monotonic()

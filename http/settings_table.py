@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any, get_args
 
 from pydantic import SecretStr
@@ -9,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from aijobs.engine.settings import Settings, variable
 
-_KINDS = {int: "whole number", float: "number", str: "text", SecretStr: "secret"}
+_KINDS = {int: "whole number", float: "number", str: "text", SecretStr: "secret", Path: "path"}
 
 
 def settings_table() -> str:

@@ -8,6 +8,7 @@ import structlog
 from uuid_utils.compat import uuid7
 
 from aijobs.engine.errors import ERRORS
+from aijobs.engine.metrics import Meters
 from aijobs.models import completion
 from aijobs.models import database as db
 from aijobs.models.completion import Completed
@@ -16,7 +17,7 @@ from aijobs.models.lifecycle import Failure
 log = structlog.get_logger()
 
 
-def complete(job_id: UUID) -> bool:
+def complete(job_id: UUID, meters: Meters | None = None) -> bool:
     """Notify, wake or reject dependents, set completed_at; whether there was anything to do.
 
     Told twice, or told of a job that has not ended, it does nothing.
@@ -30,9 +31,13 @@ def complete(job_id: UUID) -> bool:
         return done
 
     done = db.transact("complete", work)
-    if done is not None:
-        log.info("job_ended", status=done.job.lifecycle_status, error_code=done.job.error_code)
-    return done is not None
+    if done is None:
+        return False
+    job = done.job
+    log.info("job_ended", status=job.lifecycle_status, error_code=job.error_code)
+    if meters is not None:
+        meters.count_end(job.job_type, job.lifecycle_status, job.error_code)
+    return True
 
 
 def _dependents(done: Completed) -> None:

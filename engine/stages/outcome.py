@@ -159,7 +159,7 @@ def _fault(engine: Engine, attempt: Attempt, fault: JobFault) -> None:
     if fault.is_final:
         _fail_unless_cancelled(attempt, fault)
     elif _may_retry(definition, fault):
-        _retry(attempt, definition, fault)
+        _retry(engine, attempt, fault)
     else:
         _fail_unless_cancelled(attempt, fault)
 
@@ -195,16 +195,18 @@ def _may_retry(definition: JobDefinition, fault: JobFault) -> bool:
     return fault.error.retryable
 
 
-def _retry(attempt: Attempt, definition: JobDefinition, fault: JobFault) -> None:
-    delay = backoff_seconds(
-        definition.backoff_base, attempt.job.retry_count, retry_after=fault.retry_after
-    )
-    failure = _failure(fault)
+def _retry(engine: Engine, attempt: Attempt, fault: JobFault) -> None:
+    job, failure = attempt.job, _failure(fault)
+    base = engine.registry.get(job.job_type).backoff_base
+    delay = backoff_seconds(base, job.retry_count, retry_after=fault.retry_after)
+
+    def edge() -> None:
+        release_for_retry(attempt.lease, failure, delay_seconds=delay, patient=attempt.may_insist)
+        engine.meters.count_retry(job.job_type, fault.code)
+
     _or_cancel(
         attempt,
-        lambda: release_for_retry(
-            attempt.lease, failure, delay_seconds=delay, patient=attempt.may_insist
-        ),
+        edge,
         otherwise=lambda: fail(attempt.lease, failure, patient=attempt.may_insist),
     )
 
@@ -223,7 +225,7 @@ def _hand_back_for_shutdown(engine: Engine, attempt: Attempt) -> None:
         _hand_back(attempt, "shutdown", 0.0)
     else:
         fault = JobFault("LEASE_EXPIRED", "handed back by stopping workers too often")
-        _retry(attempt, engine.registry.get(attempt.job.job_type), fault)
+        _retry(engine, attempt, fault)
 
 
 def _or_cancel(attempt: Attempt, edge: Callable[[], Any], *, otherwise: Callable[[], Any]) -> None:

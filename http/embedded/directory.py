@@ -29,6 +29,7 @@ class Directory:
         self.processes = self.path / "processes.json"
         self.postgres = self.path / "postgres"
         self.valkey = self.path / "valkey"
+        self.metrics = self.path / "metrics"
 
     def log(self, name: str) -> Path:
         """Where the process `name` writes."""

@@ -6,6 +6,7 @@ The env file appears when everything is ready: who sees it can use it.
 from __future__ import annotations
 
 import shlex
+import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -74,7 +75,8 @@ class _Stack:
         self._postgres = Postgres(directory.postgres, log("postgres"), _POSTGRES_OPTIONS)
         self._valkey = Valkey(directory.valkey, log("valkey"), secrets.pop("VALKEY_PASSWORD"))
         given = {name: value for name, value in environ.items() if value}
-        self._env = {**_ROOM, **secrets, **given}
+        counts = {"AIJOBS_METRICS_DIR": str(directory.metrics)}
+        self._env = {**_ROOM, **counts, **secrets, **given}
         self._env |= {MARK: str(directory.path), "PYTHONUNBUFFERED": "1"}
         # A shell that sourced this stack's own env file names our servers, not others.
         self._own_postgres = environ.get("DATABASE_URL") in (None, "", self._postgres.url)
@@ -85,6 +87,7 @@ class _Stack:
         directory.env.unlink(missing_ok=True)
         for name in stop_leftovers(directory.processes, self._env[MARK]):
             self._say(f"{name} was left over by a killed `aijobs dev`: stopped")
+        shutil.rmtree(directory.metrics, ignore_errors=True)  # of the last run
         supervisor = Supervisor(wakeups, Records(directory.processes), self._say)
         try:
             with _listening(port) as listener:

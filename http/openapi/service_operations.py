@@ -29,6 +29,15 @@ SERVICE = Group(
             needs_token=False,
         ),
         Operation(
+            "getMetrics",
+            "GET",
+            "/metrics",
+            "What to watch, for Prometheus",
+            description="OpenMetrics instead, for clients whose `Accept` asks for it.",
+            answers=(Answer(200, "The text format, whatever is away.", media_type="text/plain"),),
+            needs_token=False,
+        ),
+        Operation(
             "getOpenApi",
             "GET",
             "/openapi.json",

@@ -19,6 +19,7 @@ from aijobs.actors import periodic
 from aijobs.actors.bells import Bells
 from aijobs.actors.broker import WakingBroker
 from aijobs.actors.passes import Pass, Passes, Ticker, all_passes
+from aijobs.engine.metrics import Meters
 from aijobs.models import database as db
 from aijobs.models import maintenance
 from tests.eventually import eventually
@@ -102,6 +103,29 @@ def test_one_that_fails_stops_no_other_and_is_on_record(here: World) -> None:
     _age(INTERVAL)
     passes.run_due()
     assert len(faulty.told) == 2
+
+
+def test_each_run_is_counted_by_how_it_ended(here: World) -> None:
+    meters = Meters()
+    ends: dict[str, Callable[[], int]] = {
+        "idle": lambda: 0,
+        "faulty": lambda: _raise(ZeroDivisionError("a bug")),
+        "patient": lambda: _raise(maintenance.Waiting("for leases")),
+    }
+    works = [Pass(name, INTERVAL, _Work(does)) for name, does in ends.items()]
+    passes = Passes(works, lambda: None, meters)
+    passes.run_due()
+    passes.run_due()
+    told = [
+        (sample.labels["pass"], sample.labels["result"], sample.value)
+        for metric in meters.collect()
+        for sample in metric.samples
+    ]
+    assert sorted(told) == [
+        ("faulty", "failed", 1),
+        ("idle", "succeeded", 1),
+        ("patient", "waiting", 2),
+    ]
 
 
 def test_one_that_waits_is_no_failure_and_no_success(here: World) -> None:

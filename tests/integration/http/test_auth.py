@@ -18,7 +18,7 @@ from tests.integration.http.caller import Caller, caller, problem
 from tests.integration.http.routes import all_routes, user_routes
 from tests.world import World, settings_for, whole_database
 
-OPEN = {"/healthz", "/readyz", "/openapi.json", "/docs"}
+OPEN = {"/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"}
 POINT = {"title": "t", "body": "b"}
 KEY = {"provider": "deepseek", "apiKey": "a-key-of-mine-0001"}
 QUIZ = {"jobType": "quiz_generation", "targetType": "knowledge_base"}
@@ -49,7 +49,7 @@ def _wrong_tokens(here: World) -> dict[str, str | None]:
     }
 
 
-def test_every_route_but_health_wants_a_token_and_refuses_with_one_body(
+def test_every_route_but_the_services_wants_a_token_and_refuses_with_one_body(
     me: Caller, here: World
 ) -> None:
     before, bodies, tokens = whole_database(), set(), _wrong_tokens(here)

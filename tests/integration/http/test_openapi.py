@@ -47,7 +47,7 @@ def test_every_route_of_the_application_is_documented_and_nothing_else(
 
 
 def test_both_are_served_without_a_token(me: Caller, api: Documented) -> None:
-    for path in ("/openapi.json", "/docs", "/healthz", "/readyz"):
+    for path in ("/openapi.json", "/docs", "/healthz", "/readyz", "/metrics"):
         api.check("GET", path, me.client.simulate_get(path))
     page = me.client.simulate_get("/docs")
     assert page.headers["Content-Type"] == "text/html; charset=utf-8"

@@ -67,11 +67,11 @@ class Api:
     token: str
     said: list[str] = field(default_factory=list)
 
-    def ask(self, method: str, path: str, body: Any = None) -> Any:
+    def ask(self, method: str, path: str, body: Any = None, below: str = "/api/ai") -> Any:
         headers = {"Authorization": f"Bearer {self.token}"}
-        answer = self.client.simulate_request(method, f"/api/ai{path}", json=body, headers=headers)
+        answer = self.client.simulate_request(method, below + path, json=body, headers=headers)
         self.said.append(f"{answer.status} {answer.headers} {answer.text}")
-        return answer.json if answer.text else None
+        return answer.json if "json" in answer.headers.get("content-type", "") else None
 
     def add_key(self, key: str, **more: Any) -> str:
         made = self.ask("POST", "/model-credentials", {"provider": "x", "apiKey": key, **more})
@@ -125,6 +125,7 @@ def _everything(line: Line) -> None:
     _refusals(line, refused)
     _elsewhere(line, nowhere)
     _http(line, user_key)
+    _operations(line)
 
 
 def _refusals(line: Line, refused: str) -> None:
@@ -155,6 +156,16 @@ def _http(line: Line, user_key: str) -> None:
     for method in ("GET", "DELETE", "GET"):
         line.api.ask(method, one)
     line.api.ask("GET", "/model-credentials")
+
+
+def _operations(line: Line) -> None:
+    """What operators and administrators are told of all that."""
+    settings, asked = line.world.engine.settings, line.api
+    chief = replace(asked, token=issue(settings, line.world.user_id, "SUPER_ADMIN", 600))
+    for path in ("circuit", "budget", "audit", "doctor"):
+        chief.ask("GET", f"/{path}", below="/admin-api/ai")
+    chief.ask("POST", "/circuit", {"action": "open", "provider": USER_KEY}, below="/admin-api/ai")
+    chief.ask("GET", "/metrics", below="")
 
 
 @contextmanager

@@ -31,7 +31,7 @@ _READERS = {b"string": "get", b"hash": "hgetall", b"set": "smembers", b"stream":
 
 
 @pytest.mark.parametrize("log_format", ["json", "console"])
-def test_no_key_is_in_a_log_a_row_a_message_or_an_answer(
+def test_no_key_is_in_a_log_a_row_a_message_an_answer_or_a_metric(
     database_url: str, redis_url: str, tmp_path: Path, log_format: str
 ) -> None:
     answers = tmp_path / "answers"
@@ -53,6 +53,8 @@ def test_no_key_is_in_a_log_a_row_a_message_or_an_answer(
     assert any("quiz_generation" in line for line in tables["ai_job"])
     assert any("prepare" in value for value in values)
     assert answers.read_text().count('"last4"') >= 4
+    for told in ("aijobs_calls_total{", "aijobs_circuit_changes_total{", "circuit.open"):
+        assert told in answers.read_text()
     places = {"log": logs, "answers": answers.read_text(), "redis": "\n".join(values)}
     places |= {name: "\n".join(lines) for name, lines in tables.items()}
     assert {name: _found_in(text) for name, text in places.items() if _found_in(text)} == {}

@@ -100,10 +100,11 @@ def run_folder() -> Iterator[Path]:
     """A folder for one run of the tests; those of runs that were killed are cleared away."""
     parent = Path(tempfile.gettempdir()) / f"aijobs-tests-{os.geteuid()}"
     parent.mkdir(mode=0o700, exist_ok=True)
-    for folder in parent.iterdir():
-        _clear_away(folder)
-    folder = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
-    with _held(folder):
+    for left in parent.glob("run-*"):
+        _clear_away(left)
+    new = Path(tempfile.mkdtemp(prefix="new-", dir=parent))
+    with _held(new):  # before it has a name by which another run would clear it away
+        folder = new.rename(parent / new.name.replace("new-", "run-"))
         yield folder
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -105,3 +106,14 @@ def test_a_run_stops_what_a_killed_run_left_and_spares_what_runs(run_directory: 
         assert not Path(folder).exists()
         assert run_directory.exists()
     eventually(lambda: not runs(int(pid)))
+
+
+def test_runs_that_begin_at_once_leave_each_other_alone() -> None:
+    """As the processes of one run do."""
+
+    def begin(_: int) -> bool:
+        with run_folder() as folder:
+            return (folder / "lock").exists()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(begin, range(400)))

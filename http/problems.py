@@ -19,6 +19,7 @@ from aijobs.engine.cancelling import NotCancellable
 from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.sentence import Sentence
 from aijobs.engine.vault import VaultClosed
+from aijobs.http.chinese import in_chinese
 from aijobs.http.tokens import InvalidToken
 from aijobs.models.errors import DatabaseAway, JobAlreadyTerminal, JobNotFound, TargetGone
 
@@ -131,20 +132,22 @@ def write_problem(
 ) -> None:
     """Make the answer a problem of this code."""
     problem = PROBLEMS[code]
-    title = problem.zh if speaks_chinese(req) else problem.en
+    is_chinese = speaks_chinese(req)
+    title = problem.zh if is_chinese else problem.en
+    say = in_chinese if is_chinese else str
     resp.status = falcon.code_to_http_status(problem.status)
     resp.content_type = MEDIA_TYPE
     body: dict[str, Any] = {
         "type": f"urn:aijobs:problem:{code.lower()}",
         "title": title,
         "status": problem.status,
-        "detail": detail if detail else title,
+        "detail": say(detail) if detail else title,
         "code": code,
         "retryable": problem.retryable,
         "requestId": getattr(req.context, "request_id", None),
     }
     if errors:
-        body["errors"] = [{"field": fault.field, "message": fault.message} for fault in errors]
+        body["errors"] = [{"field": fault.field, "message": say(fault.message)} for fault in errors]
     resp.text = json.dumps(body, ensure_ascii=False)
 
 

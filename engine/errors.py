@@ -14,6 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from aijobs.engine.sentence import Sentence
+
 
 class Effect(Enum):
     """What an error does beyond failing or retrying its job."""
@@ -213,5 +215,6 @@ class AnswerFault(JobFault):
 class SnapshotFault(JobFault):
     """The input of a job cannot be built, and will not be buildable later."""
 
-    def __init__(self, detail: str) -> None:
-        super().__init__("INVALID_SNAPSHOT", detail)
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__("INVALID_SNAPSHOT", sentence)
+        self.sentence = sentence

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from aijobs.engine.sentence import Sentence
+
 _FILE = Path(__file__).parent / "key_hosts_2026_11.toml"
 
 DEFAULT_HOSTS = ("api.deepseek.com", "api.openai.com", "openrouter.ai")
@@ -28,7 +30,11 @@ _URL = re.compile(
 
 
 class BaseUrlRefused(Exception):
-    """A key may not go there; the text says what the base URL must be."""
+    """A key may not go there; the sentence says what the base URL must be."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +64,14 @@ def canonical(base_url: str, hosts: Mapping[str, KeyHost]) -> str:
     found = _URL.fullmatch(base_url)
     if found is None or {".", ".."} & set(found["path"].split("/")):
         raise BaseUrlRefused(
-            "must be https://HOST or https://HOST/PATH, without name, password, port, query or "
-            "fragment"
+            Sentence(
+                "must be https://HOST or https://HOST/PATH, without name, password, port, query "
+                "or fragment"
+            )
         )
     host = found["host"].lower()
     if host not in hosts:
-        raise BaseUrlRefused(f"must be at one of the hosts {', '.join(hosts)}")
+        raise BaseUrlRefused(Sentence("must be at one of the hosts {hosts}", hosts=tuple(hosts)))
     return f"https://{host}{found['path']}"
 
 

@@ -18,7 +18,8 @@ from aijobs.engine.engine import Engine
 from aijobs.engine.errors import JobFault
 from aijobs.engine.key_hosts import BaseUrlRefused, canonical, default_base_url, hosts_of
 from aijobs.engine.key_use import call_with_key, own_key
-from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.refusal import wrong_field
+from aijobs.engine.sentence import Sentence
 from aijobs.models import credentials
 from aijobs.models import database as db
 from aijobs.models.credentials import NewCredential
@@ -73,7 +74,7 @@ def change(
     label = now.label if wish.label is None else wish.label
     new = NewCredential(credential_id, user_id, label, provider, base_url, None, None)
     if not credentials.change(_with_key(engine, new, wish.api_key)) and wish.api_key is None:
-        raise _refused("apiKey", "must be given with another base URL")
+        raise wrong_field("apiKey", Sentence("must be given with another base URL"))
     return db.read(lambda: credentials.get(credential_id, user_id))
 
 
@@ -100,22 +101,17 @@ def _base_url(engine: Engine, given: str | None, provider: str) -> str:
     hosts = hosts_of(engine.settings.credential_hosts)
     wanted = given if given is not None else default_base_url(provider, hosts)
     if wanted is None:
-        raise _refused("baseUrl", "must be given for this provider")
+        raise wrong_field("baseUrl", Sentence("must be given for this provider"))
     try:
         return canonical(wanted, hosts)
     except BaseUrlRefused as refused:
-        raise _refused("baseUrl", str(refused)) from None
+        raise wrong_field("baseUrl", refused.sentence) from None
 
 
 def _with_key(engine: Engine, new: NewCredential, key: str | None) -> NewCredential:
     if key is None:
         return new
     if any(key in text for text in (new.label, new.provider, new.base_url)):
-        raise _refused("apiKey", "must be in no other field")
+        raise wrong_field("apiKey", Sentence("must be in no other field"))
     sealed = engine.vault.seal(key, user_id=new.user_id, credential_id=new.id)
     return replace(new, sealed=sealed, last4=key[-_SHOWN:])
-
-
-def _refused(field_name: str, message: str) -> Refused:
-    fault = FieldFault(field_name, message)
-    return Refused("INVALID_REQUEST", f"{field_name} {message}.", errors=(fault,))

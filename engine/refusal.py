@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from aijobs.engine.sentence import Sentence
+
 
 @dataclass(frozen=True, slots=True)
 class FieldFault:
     """One field that is wrong: `field` as a path in the body, `message` says what it must be."""
 
     field: str
-    message: str
+    message: Sentence
 
 
 class Refused(Exception):
@@ -19,7 +21,7 @@ class Refused(Exception):
     def __init__(
         self,
         code: str,
-        detail: str = "",
+        detail: Sentence | None = None,
         *,
         errors: tuple[FieldFault, ...] = (),
         retry_after: float | None = None,
@@ -29,3 +31,17 @@ class Refused(Exception):
         self.detail = detail
         self.errors = errors
         self.retry_after = retry_after
+
+
+class Unfit(ValueError):
+    """What a validator of a request's field raises: pydantic hands the sentence on."""
+
+    def __init__(self, message: Sentence) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+def wrong_field(field: str, message: Sentence) -> Refused:
+    """The refusal for one field, which the detail tells in full."""
+    detail = Sentence("{field} {message}.", field=field, message=message)
+    return Refused("INVALID_REQUEST", detail, errors=(FieldFault(field, message),))

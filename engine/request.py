@@ -10,9 +10,9 @@ from pydantic.alias_generators import to_camel
 
 from aijobs.engine.answer import output_hash
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.sentence import Sentence
+from aijobs.engine.validation import invalid
 
-#: The pattern of texts that must say something.
-NOT_BLANK = r"\S"
 Id = Annotated[UUID, Strict(False)]
 Key = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -42,7 +42,7 @@ class JobRequest(BaseModel):
 def parse(body: Any, header_key: str | None) -> JobRequest:
     """Raises Refused INVALID_REQUEST naming each field at fault."""
     if not isinstance(body, dict):
-        raise Refused("INVALID_REQUEST", "The body must be a JSON object.")
+        raise Refused("INVALID_REQUEST", Sentence("The body must be a JSON object."))
     try:
         request = JobRequest.model_validate(body)
     except ValidationError as error:
@@ -50,30 +50,14 @@ def parse(body: Any, header_key: str | None) -> JobRequest:
     if header_key is None:
         return request
     if request.idempotency_key not in (None, header_key):
-        fault = FieldFault("idempotencyKey", "differs from the Idempotency-Key header")
-        raise Refused("INVALID_REQUEST", "Two idempotency keys are given.", errors=(fault,))
+        fault = FieldFault("idempotencyKey", Sentence("differs from the Idempotency-Key header"))
+        detail = Sentence("Two idempotency keys are given.")
+        raise Refused("INVALID_REQUEST", detail, errors=(fault,))
     if not 1 <= len(header_key) <= 200:
-        fault = FieldFault("Idempotency-Key", "must have 1 to 200 characters")
-        raise Refused("INVALID_REQUEST", "The idempotency key cannot be used.", errors=(fault,))
+        fault = FieldFault("Idempotency-Key", Sentence("must have 1 to 200 characters"))
+        detail = Sentence("The idempotency key cannot be used.")
+        raise Refused("INVALID_REQUEST", detail, errors=(fault,))
     return request.model_copy(update={"idempotency_key": header_key})
-
-
-def invalid(error: ValidationError) -> Refused:
-    """A validation error as a refusal with one entry per field."""
-    faults = tuple(
-        FieldFault(".".join(map(str, item["loc"])) or "body", _sentence(item))
-        for item in error.errors(include_url=False, include_input=False)
-    )
-    return Refused("INVALID_REQUEST", "Some fields are not valid.", errors=faults)
-
-
-def _sentence(item: Any) -> str:
-    """What is wrong with a field, without a regular expression in it."""
-    if item["type"] == "string_pattern_mismatch":
-        is_blank = item["ctx"]["pattern"] == NOT_BLANK
-        return "must not be blank" if is_blank else "does not have the form that is asked for"
-    message: str = item["msg"]
-    return message.removeprefix("Value error, ")
 
 
 def body_hash(body: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from aijobs.engine.answer import output_hash
 from aijobs.engine.definition import JobDefinition
 from aijobs.engine.errors import SnapshotFault
 from aijobs.engine.redaction import redact, redact_all
+from aijobs.engine.sentence import Sentence
 from aijobs.models import learner
 from aijobs.models.tables import LearnerProfile
 
@@ -72,7 +73,12 @@ def build(
     target = _target(source, budget_bytes)
     points = _chosen(target.items, params)
     if not points:
-        raise SnapshotFault(f"{source.target_type} {source.target_id} has nothing to work on")
+        nothing = Sentence(
+            "{target_type} {target_id} has nothing to work on",
+            target_type=source.target_type,
+            target_id=source.target_id,
+        )
+        raise SnapshotFault(nothing)
     kept, cut = _within_budget(points, budget_bytes)
     profile = learner.profile_of(source.user_id)
     names = (profile.display_name,) if profile is not None and profile.display_name else ()
@@ -120,7 +126,12 @@ def _target(source: Source, budget_bytes: int) -> _Target:
     """The target's title and source items. Raises SnapshotFault when it is gone."""
     found = _TARGETS[source.target_type](source, budget_bytes)
     if found is None:
-        raise SnapshotFault(f"{source.target_type} {source.target_id} does not exist")
+        gone = Sentence(
+            "{target_type} {target_id} does not exist",
+            target_type=source.target_type,
+            target_id=source.target_id,
+        )
+        raise SnapshotFault(gone)
     return found
 
 

@@ -22,8 +22,10 @@ from aijobs.engine.prompting import render
 from aijobs.engine.redaction import REDACTION_VERSION
 from aijobs.engine.refusal import FieldFault, Refused
 from aijobs.engine.registry import UnknownJobType
-from aijobs.engine.request import JobRequest, body_hash, invalid, parse
+from aijobs.engine.request import JobRequest, body_hash, parse
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.snapshot import ANSWER_PARAMETER, PointsNotFound, Snapshot, Source, build
+from aijobs.engine.validation import invalid
 from aijobs.models import circuit, credentials, jobs, learner, ledger, users
 from aijobs.models import database as db
 from aijobs.models.errors import NoRoom
@@ -97,9 +99,10 @@ def know_job_type(draft: Draft) -> None:
     try:
         definition = draft.engine.registry.get(request.job_type)
     except UnknownJobType:
-        known = ", ".join(name for name, _ in draft.engine.registry.known())
-        fault = FieldFault("jobType", f"must be one of {known}")
-        raise Refused("INVALID_JOB_TYPE", "This job type is not known.", errors=(fault,)) from None
+        known = tuple(name for name, _ in draft.engine.registry.known())
+        fault = FieldFault("jobType", Sentence("must be one of {choices}", choices=known))
+        detail = Sentence("This job type is not known.")
+        raise Refused("INVALID_JOB_TYPE", detail, errors=(fault,)) from None
     try:
         draft.parameters = definition.parameters.model_validate(request.parameters)
     except ValidationError as error:
@@ -111,11 +114,12 @@ def own_target(draft: Draft) -> None:
     """5: the target type is allowed, the target and the parents are the user's; the snapshot."""
     request, definition = _request(draft), _definition(draft)
     if request.target_type not in definition.target_types:
-        allowed = ", ".join(sorted(definition.target_types))
-        fault = FieldFault("targetType", f"must be {allowed}")
-        raise Refused("INVALID_TARGET_TYPE", "Not for this job type.", errors=(fault,))
+        allowed = tuple(sorted(definition.target_types))
+        fault = FieldFault("targetType", Sentence("must be {choices}", choices=allowed))
+        raise Refused("INVALID_TARGET_TYPE", Sentence("Not for this job type."), errors=(fault,))
     if not db.read(lambda: learner.owns(request.target_type, request.target_id, draft.user_id)):
-        raise Refused("TARGET_NOT_FOUND", f"No {request.target_type} of yours has this id.")
+        detail = Sentence("No {target_type} of yours has this id.", target_type=request.target_type)
+        raise Refused("TARGET_NOT_FOUND", detail)
     _check_parents(draft)
     if not request.after:
         draft.snapshot = _snapshot(draft)
@@ -134,8 +138,9 @@ def choose_credential(draft: Draft) -> None:
     """7: the platform's key, or one of the user's own."""
     mode, definition = _mode(draft), _definition(draft)
     if mode not in definition.credential_modes:
-        fault = FieldFault("apiKeyMode", "is not allowed for this job type")
-        raise Refused("INVALID_REQUEST", "This key mode cannot be used.", errors=(fault,))
+        fault = FieldFault("apiKeyMode", Sentence("is not allowed for this job type"))
+        detail = Sentence("This key mode cannot be used.")
+        raise Refused("INVALID_REQUEST", detail, errors=(fault,))
     if mode == "user_key":
         draft.credential = _own_credential(draft)
 
@@ -158,7 +163,8 @@ def create_job(draft: Draft) -> None:
 
     draft.created = db.transact("create", work)
     if draft.created is None and not _finds_job_of_key(draft):
-        raise Refused("PLATFORM_UNAVAILABLE", "The job could not be stored. Send it again.")
+        detail = Sentence("The job could not be stored. Send it again.")
+        raise Refused("PLATFORM_UNAVAILABLE", detail)
 
 
 def under_active_limit(draft: Draft, gate: Gate) -> None:
@@ -166,7 +172,10 @@ def under_active_limit(draft: Draft, gate: Gate) -> None:
     if not gate.ai_enabled:
         raise _ai_is_off()
     if gate.is_full and not draft.waits_for_others:
-        detail = f"{gate.max_active_jobs} jobs may be under way at once: wait for one to end."
+        detail = Sentence(
+            "{limit} jobs may be under way at once: wait for one to end.",
+            limit=gate.max_active_jobs,
+        )
         raise Refused("TOO_MANY_JOBS", detail)
 
 
@@ -183,7 +192,7 @@ def within_limits(draft: Draft, new: NewJob, bound: Bound, paused: str | None) -
         if not is_refused:
             raise Refused(full.code, _NO_ROOM[full.code]) from None
     if is_refused and paused is not None:
-        detail = "The AI service is out of order at present. Try again later."
+        detail = Sentence("The AI service is out of order at present. Try again later.")
         seconds = draft.engine.settings.circuit_open_seconds
         raise Refused(paused, detail, retry_after=seconds)
     return made
@@ -202,16 +211,16 @@ STEPS: tuple[tuple[int, Callable[[Draft], None]], ...] = (
 
 
 _NO_ROOM = {
-    "DAILY_JOB_LIMIT_EXCEEDED": "Your jobs of today are used up.",
-    "DAILY_TOKEN_BUDGET_EXCEEDED": "Your tokens of today do not suffice for this job.",
-    "QUOTA_EXCEEDED": "Your tokens of this month do not suffice for this job.",
-    "PLATFORM_TOKEN_BUDGET_EXCEEDED": "The platform's tokens of today are used up.",
-    "PLATFORM_COST_BUDGET_EXCEEDED": "The platform's budget of today is used up.",
+    "DAILY_JOB_LIMIT_EXCEEDED": Sentence("Your jobs of today are used up."),
+    "DAILY_TOKEN_BUDGET_EXCEEDED": Sentence("Your tokens of today do not suffice for this job."),
+    "QUOTA_EXCEEDED": Sentence("Your tokens of this month do not suffice for this job."),
+    "PLATFORM_TOKEN_BUDGET_EXCEEDED": Sentence("The platform's tokens of today are used up."),
+    "PLATFORM_COST_BUDGET_EXCEEDED": Sentence("The platform's budget of today is used up."),
 }
 
 
 def _ai_is_off() -> Refused:
-    return Refused("AI_ANALYSIS_DISABLED", "AI is switched off in your settings.")
+    return Refused("AI_ANALYSIS_DISABLED", Sentence("AI is switched off in your settings."))
 
 
 def _circuit_refusal(draft: Draft, gate: Gate) -> str | None:
@@ -232,7 +241,8 @@ def _finds_job_of_key(draft: Draft) -> bool:
         return False
     found = db.read(lambda: find_by_key(draft.user_id, request.job_type, key))
     if found is not None and found.request_hash != body_hash(draft.body):
-        raise Refused("IDEMPOTENCY_KEY_REUSED", "This key was used with another body.")
+        detail = Sentence("This key was used with another body.")
+        raise Refused("IDEMPOTENCY_KEY_REUSED", detail)
     draft.existing = found
     return found is not None
 
@@ -243,9 +253,11 @@ def _check_parents(draft: Draft) -> None:
     for place, parent_id in enumerate(wanted):
         parent = found.get(parent_id)
         if parent is None:
-            raise Refused("JOB_NOT_FOUND", f"after.{place}: no job of yours has this id.")
+            detail = Sentence("after.{place}: no job of yours has this id.", place=place)
+            raise Refused("JOB_NOT_FOUND", detail)
         if parent.lifecycle_status in TERMINAL - {"succeeded"}:
-            raise Refused("DEPENDENCY_FAILED", f"after.{place}: this job did not succeed.")
+            detail = Sentence("after.{place}: this job did not succeed.", place=place)
+            raise Refused("DEPENDENCY_FAILED", detail)
         draft.waits_for_others |= parent.lifecycle_status not in TERMINAL
 
 
@@ -263,18 +275,25 @@ def _own_credential(draft: Draft) -> UserModelCredential:
     if wanted is not None:
         found = db.read(lambda: credentials.get(wanted, draft.user_id))
         if found is None:
-            raise Refused("CREDENTIAL_NOT_FOUND", "No credential of yours has this id.")
+            detail = Sentence("No credential of yours has this id.")
+            raise Refused("CREDENTIAL_NOT_FOUND", detail)
         if found.status == "invalid":
-            fault = FieldFault("credentialId", "was refused by its provider: change or test it")
-            raise Refused("CREDENTIAL_REQUIRED", "This key cannot be used.", errors=(fault,))
+            message = Sentence("was refused by its provider: change or test it")
+            raise _needs_credential(Sentence("This key cannot be used."), message)
         return found
     usable = db.read(lambda: credentials.active(draft.user_id, 2))
     if not usable:
-        raise Refused("CREDENTIAL_REQUIRED", "Add a model credential of your own first.")
+        detail = Sentence("Add a model credential of your own first.")
+        raise Refused("CREDENTIAL_REQUIRED", detail)
     if len(usable) > 1:
-        fault = FieldFault("credentialId", "must name one of your credentials")
-        raise Refused("CREDENTIAL_REQUIRED", "You have several credentials.", errors=(fault,))
+        message = Sentence("must name one of your credentials")
+        raise _needs_credential(Sentence("You have several credentials."), message)
     return usable[0]
+
+
+def _needs_credential(detail: Sentence, message: Sentence) -> Refused:
+    fault = FieldFault("credentialId", message)
+    return Refused("CREDENTIAL_REQUIRED", detail, errors=(fault,))
 
 
 def _snapshot(draft: Draft) -> Snapshot:
@@ -285,11 +304,14 @@ def _snapshot(draft: Draft) -> Snapshot:
     try:
         return db.read(lambda: build(definition, source, parameters, budget_bytes=budget))
     except PointsNotFound as missing:
-        fault = FieldFault("pointIds", f"not in this target: {missing}")
-        raise Refused("TARGET_NOT_FOUND", "Some points are not there.", errors=(fault,)) from None
+        points = tuple(missing.missing)
+        fault = FieldFault("pointIds", Sentence("not in this target: {points}", points=points))
+        detail = Sentence("Some points are not there.")
+        raise Refused("TARGET_NOT_FOUND", detail, errors=(fault,)) from None
     except SnapshotFault as fault_of_target:
-        field = FieldFault("targetId", fault_of_target.detail)
-        raise Refused("INVALID_REQUEST", "Nothing to work on.", errors=(field,)) from None
+        field = FieldFault("targetId", fault_of_target.sentence)
+        detail = Sentence("Nothing to work on.")
+        raise Refused("INVALID_REQUEST", detail, errors=(field,)) from None
 
 
 def _new_job(draft: Draft) -> NewJob:

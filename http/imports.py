@@ -9,6 +9,8 @@ import falcon
 from uuid_utils.compat import uuid7
 
 from aijobs.engine.importing import FORMATS, MAX_BYTES, read_points
+from aijobs.engine.refusal import Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.http.body import read_bytes
 from aijobs.http.knowledge_bases import own_base
 from aijobs.http.paging import choice_param
@@ -43,8 +45,9 @@ def _format(kind: str, asked: str | None) -> str:
     """The content type tells the format; where it tells none, `?format=` does."""
     told = _FORMAT_OF.get(kind) or (asked if kind in _UNTOLD else None)
     if told is None or asked not in (None, told):
-        raise falcon.HTTPUnsupportedMediaType(
-            description="Send Content-Type text/markdown or text/csv, or application/octet-stream "
-            "with ?format=markdown or ?format=csv."
+        detail = Sentence(
+            "Send Content-Type text/markdown or text/csv, or application/octet-stream with "
+            "?format=markdown or ?format=csv."
         )
+        raise Refused("UNSUPPORTED_MEDIA_TYPE", detail)
     return told

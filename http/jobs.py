@@ -10,6 +10,7 @@ import falcon
 from aijobs.engine.cancelling import cancel_job
 from aijobs.engine.engine import Engine
 from aijobs.engine.refusal import Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.signals import Signals
 from aijobs.engine.submit import submit
 from aijobs.http.body import read_json
@@ -95,7 +96,8 @@ class Jobs:
         """The artifacts in full."""
         job = self._own(req, job_id)
         if job.lifecycle_status != "succeeded":
-            raise Refused("JOB_NOT_FINISHED", f"The job is {job.lifecycle_status}.")
+            detail = Sentence("The job is {status}.", status=job.lifecycle_status)
+            raise Refused("JOB_NOT_FINISHED", detail)
         artifacts = db.read(lambda: results.artifacts_of([job.id])).get(job.id, [])
         rows = db.read(lambda: produced.rows_of(artifacts))
         resp.media = {

@@ -11,7 +11,8 @@ from uuid_utils.compat import uuid7
 
 from aijobs.engine.points import BODY_LENGTH, TAG_LENGTH, TAGS, TITLE_LENGTH
 from aijobs.engine.refusal import Refused
-from aijobs.engine.request import NOT_BLANK
+from aijobs.engine.sentence import Sentence
+from aijobs.engine.validation import NOT_BLANK
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
 from aijobs.http.paging import window_of
@@ -129,9 +130,9 @@ def own_base(req: falcon.Request, base_id: UUID) -> KnowledgeBase:
     """The user's knowledge base. Raises Refused NOT_FOUND, for another user's too."""
     base = db.read(lambda: learner.base_of(base_id, identity_of(req).user_id))
     if base is None:
-        raise Refused("NOT_FOUND", "No knowledge base of yours has this id.")
+        raise Refused("NOT_FOUND", Sentence("No knowledge base of yours has this id."))
     return base
 
 
 def _no_point() -> Refused:
-    return Refused("NOT_FOUND", "No point of this knowledge base has this id.")
+    return Refused("NOT_FOUND", Sentence("No point of this knowledge base has this id."))

@@ -13,6 +13,7 @@ from collections.abc import Callable
 import falcon
 
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.models.tables import AiJob
 from aijobs.models.transitions import TERMINAL
 
@@ -47,8 +48,9 @@ def wait_seconds(req: falcon.Request) -> int:
         return 0
     digits = given.isascii() and given.isdigit() and len(given) <= 4
     if not digits or int(given) > MAX_SECONDS:
-        fault = FieldFault("wait", f"must be a whole number of seconds up to {MAX_SECONDS}")
-        raise Refused("INVALID_REQUEST", "wait cannot be used.", errors=(fault,))
+        message = Sentence("must be a whole number of seconds up to {limit}", limit=MAX_SECONDS)
+        fault = FieldFault("wait", message)
+        raise Refused("INVALID_REQUEST", Sentence("wait cannot be used."), errors=(fault,))
     return int(given)
 
 

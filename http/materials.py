@@ -11,7 +11,9 @@ from pydantic.alias_generators import to_camel
 from uuid_utils.compat import uuid7
 
 from aijobs.engine.refusal import Refused
-from aijobs.engine.request import NOT_BLANK, Id
+from aijobs.engine.request import Id
+from aijobs.engine.sentence import Sentence
+from aijobs.engine.validation import NOT_BLANK
 from aijobs.http.body import read_model
 from aijobs.http.knowledge_bases import Title, own_base
 from aijobs.http.middleware import identity_of
@@ -109,4 +111,4 @@ def _view(material: Material) -> dict[str, Any]:
 
 
 def _no_material() -> Refused:
-    return Refused("NOT_FOUND", "No material of yours has this id.")
+    return Refused("NOT_FOUND", Sentence("No material of yours has this id."))

@@ -10,6 +10,7 @@ import falcon
 import structlog
 
 from aijobs.engine.refusal import Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.settings import Settings
 from aijobs.http.tokens import Identity, InvalidToken, Role, verify
 
@@ -43,9 +44,10 @@ class CleanQuery:
         for name, given in req.params.items():
             values = given if isinstance(given, list) else [given]  # a list when it comes twice
             if any(_UNSTORABLE.search(text) for text in (name, *values)):
-                raise Refused("INVALID_REQUEST", "A query parameter holds U+0000: remove it.")
+                detail = Sentence("A query parameter holds U+0000: remove it.")
+                raise Refused("INVALID_REQUEST", detail)
         if _UNSTORABLE.search(req.path):
-            raise Refused("NOT_FOUND", "A path never holds U+0000.")
+            raise Refused("NOT_FOUND", Sentence("A path never holds U+0000."))
 
 
 class Authentication:
@@ -72,9 +74,11 @@ class Authentication:
 
 def _check_role(role: Role, method: str) -> None:
     if role == "USER":
-        raise Refused("FORBIDDEN", "This needs a token with the role ADMIN or SUPER_ADMIN.")
+        detail = Sentence("This needs a token with the role ADMIN or SUPER_ADMIN.")
+        raise Refused("FORBIDDEN", detail)
     if role == "ADMIN" and method not in _READING:
-        raise Refused("FORBIDDEN", "To change something needs a token with the role SUPER_ADMIN.")
+        detail = Sentence("To change something needs a token with the role SUPER_ADMIN.")
+        raise Refused("FORBIDDEN", detail)
 
 
 def is_below(req: falcon.Request, prefixes: tuple[str, ...]) -> bool:

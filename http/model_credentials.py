@@ -14,7 +14,8 @@ from pydantic.alias_generators import to_camel
 from aijobs.engine import own_keys
 from aijobs.engine.engine import Engine
 from aijobs.engine.own_keys import Wish
-from aijobs.engine.refusal import Refused
+from aijobs.engine.refusal import Refused, Unfit
+from aijobs.engine.sentence import Sentence
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
 from aijobs.http.moments import moment
@@ -31,7 +32,13 @@ def _is_key(given: SecretStr) -> SecretStr:
     key = given.get_secret_value()
     if len(key) not in _KEY_CHARACTERS or not all("!" <= sign <= "~" for sign in key):
         shortest, longest = _KEY_CHARACTERS[0], _KEY_CHARACTERS[-1]
-        raise ValueError(f"must be {shortest} to {longest} visible ASCII characters")
+        raise Unfit(
+            Sentence(
+                "must be {shortest} to {longest} visible ASCII characters",
+                shortest=shortest,
+                longest=longest,
+            )
+        )
     return given
 
 
@@ -110,7 +117,8 @@ class ModelCredentials:
         credential = _own(req, credential_id)
         if not self._room.acquire(blocking=False):
             resp.set_header("Retry-After", "2")
-            raise Refused("RATE_LIMITED", "Too many keys are being tested: try again in a moment.")
+            detail = Sentence("Too many keys are being tested: try again in a moment.")
+            raise Refused("RATE_LIMITED", detail)
         try:
             code = own_keys.try_out(self._engine, credential)
         finally:
@@ -137,7 +145,7 @@ def _own(req: falcon.Request, credential_id: UUID) -> UserModelCredential:
 
 
 def _no_credential() -> Refused:
-    return Refused("CREDENTIAL_NOT_FOUND", "No credential of yours has this id.")
+    return Refused("CREDENTIAL_NOT_FOUND", Sentence("No credential of yours has this id."))
 
 
 def _view(credential: UserModelCredential) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from uuid import UUID
 
 import falcon
 
-from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.refusal import wrong_field
+from aijobs.engine.sentence import Sentence
 from aijobs.models.paging import Place
 
 T = TypeVar("T")
@@ -62,14 +63,14 @@ def uuid_param(req: falcon.Request, name: str, *, required: bool = False) -> UUI
     try:
         return UUID(given or "")
     except ValueError:
-        raise _refused(name, "must be a UUID") from None
+        raise wrong_field(name, Sentence("must be a UUID")) from None
 
 
 def choice_param(req: falcon.Request, name: str, choices: tuple[str, ...]) -> str | None:
     """One of these words of the query. Raises Refused."""
     given = req.get_param(name)
     if given is not None and given not in choices:
-        raise _refused(name, f"must be one of {', '.join(choices)}")
+        raise wrong_field(name, Sentence("must be one of {choices}", choices=choices))
     return given
 
 
@@ -78,7 +79,8 @@ def _limit(given: str | None) -> int:
         return DEFAULT_LIMIT
     digits = given.isascii() and given.isdigit() and len(given) <= 3
     if not digits or not 1 <= int(given) <= MAX_LIMIT:
-        raise _refused("limit", f"must be a whole number from 1 to {MAX_LIMIT}")
+        message = Sentence("must be a whole number from 1 to {limit}", limit=MAX_LIMIT)
+        raise wrong_field("limit", message)
     return int(given)
 
 
@@ -92,14 +94,10 @@ def _place(cursor: str | None, key: Callable[[str], UUID | int]) -> Place | None
             raise ValueError(moment)
         return at.astimezone(dt.UTC), key(row_id)
     except (ValueError, OverflowError, binascii.Error):
-        raise _refused("cursor", "must be the nextCursor of an earlier page") from None
+        message = Sentence("must be the nextCursor of an earlier page")
+        raise wrong_field("cursor", message) from None
 
 
 def _cursor(row: Any, by: str) -> str:
     moment: dt.datetime = getattr(row, by)
     return base64.urlsafe_b64encode(f"{moment.isoformat()}|{row.id}".encode()).decode()
-
-
-def _refused(field: str, message: str) -> Refused:
-    fault = FieldFault(field, message)
-    return Refused("INVALID_REQUEST", f"{field} {message}.", errors=(fault,))

@@ -17,7 +17,9 @@ import structlog
 from aijobs.engine.bugs import frames_of
 from aijobs.engine.cancelling import NotCancellable
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.vault import VaultClosed
+from aijobs.http.chinese import in_chinese
 from aijobs.http.tokens import InvalidToken
 from aijobs.models.errors import DatabaseAway, JobAlreadyTerminal, JobNotFound, TargetGone
 
@@ -125,25 +127,27 @@ def write_problem(
     req: falcon.Request,
     resp: falcon.Response,
     code: str,
-    detail: str = "",
+    detail: Sentence | None = None,
     errors: tuple[FieldFault, ...] = (),
 ) -> None:
     """Make the answer a problem of this code."""
     problem = PROBLEMS[code]
-    title = problem.zh if speaks_chinese(req) else problem.en
+    is_chinese = speaks_chinese(req)
+    title = problem.zh if is_chinese else problem.en
+    say = in_chinese if is_chinese else str
     resp.status = falcon.code_to_http_status(problem.status)
     resp.content_type = MEDIA_TYPE
     body: dict[str, Any] = {
         "type": f"urn:aijobs:problem:{code.lower()}",
         "title": title,
         "status": problem.status,
-        "detail": detail or title,
+        "detail": say(detail) if detail else title,
         "code": code,
         "retryable": problem.retryable,
         "requestId": getattr(req.context, "request_id", None),
     }
     if errors:
-        body["errors"] = [{"field": fault.field, "message": fault.message} for fault in errors]
+        body["errors"] = [{"field": fault.field, "message": say(fault.message)} for fault in errors]
     resp.text = json.dumps(body, ensure_ascii=False)
 
 
@@ -183,7 +187,8 @@ def _on_http_error(req: Any, resp: Any, error: falcon.HTTPError, params: Any) ->
     code = _BY_STATUS.get(status, "INVALID_REQUEST" if status < 500 else "INTERNAL_ERROR")
     for name, value in (error.headers or {}).items() if isinstance(error.headers, dict) else ():
         resp.set_header(name, value)
-    write_problem(req, resp, code, error.description or "")
+    said = error.description and Sentence.quoting(error.description, error.description)
+    write_problem(req, resp, code, said or None)
 
 
 def _on_refused(req: Any, resp: Any, error: Refused, params: Any) -> None:
@@ -195,34 +200,41 @@ def _on_refused(req: Any, resp: Any, error: Refused, params: Any) -> None:
 def _on_invalid_token(req: Any, resp: Any, error: InvalidToken, params: Any) -> None:
     log.info("token_refused", reason=str(error))
     resp.set_header("WWW-Authenticate", "Bearer")
-    write_problem(req, resp, "UNAUTHENTICATED", "Send a valid token: Authorization: Bearer <JWT>.")
+    detail = Sentence("Send a valid token: Authorization: Bearer <JWT>.")
+    write_problem(req, resp, "UNAUTHENTICATED", detail)
 
 
 def _on_job_not_found(req: Any, resp: Any, error: JobNotFound, params: Any) -> None:
-    write_problem(req, resp, "JOB_NOT_FOUND", "No job of yours has this id.")
+    write_problem(req, resp, "JOB_NOT_FOUND", Sentence("No job of yours has this id."))
 
 
 def _on_terminal(req: Any, resp: Any, error: JobAlreadyTerminal, params: Any) -> None:
     if error.status == "cancelled":
         write_problem(req, resp, "JOB_ALREADY_CANCELLED")
     else:
-        write_problem(req, resp, "JOB_NOT_CANCELLABLE", f"The job has {error.status}.")
+        write_problem(
+            req, resp, "JOB_NOT_CANCELLABLE", Sentence("The job has {status}.", status=error.status)
+        )
 
 
 def _on_not_cancellable(req: Any, resp: Any, error: NotCancellable, params: Any) -> None:
-    write_problem(req, resp, "JOB_NOT_CANCELLABLE", "A job of this type runs to its end.")
+    write_problem(req, resp, "JOB_NOT_CANCELLABLE", Sentence("A job of this type runs to its end."))
 
 
 def _on_target_gone(req: Any, resp: Any, error: TargetGone, params: Any) -> None:
-    write_problem(req, resp, "TARGET_NOT_FOUND", "No knowledge base of yours has this id.")
+    write_problem(
+        req, resp, "TARGET_NOT_FOUND", Sentence("No knowledge base of yours has this id.")
+    )
 
 
 def _on_database_away(req: Any, resp: Any, error: DatabaseAway, params: Any) -> None:
     log.warning("database_away", detail=str(error))
     resp.set_header("Retry-After", "2")
-    write_problem(req, resp, "PLATFORM_UNAVAILABLE", "Try again in a moment.")
+    write_problem(req, resp, "PLATFORM_UNAVAILABLE", Sentence("Try again in a moment."))
 
 
 def _on_vault_closed(req: Any, resp: Any, error: VaultClosed, params: Any) -> None:
     log.error("vault_closed", detail=str(error))
-    write_problem(req, resp, "PLATFORM_UNAVAILABLE", "Own keys cannot be used at present.")
+    write_problem(
+        req, resp, "PLATFORM_UNAVAILABLE", Sentence("Own keys cannot be used at present.")
+    )

@@ -9,6 +9,8 @@ import falcon
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
+from aijobs.engine.refusal import Unfit
+from aijobs.engine.sentence import Sentence
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
 from aijobs.models import database as db
@@ -24,9 +26,11 @@ _PREFERENCES_BYTES = 4096
 
 def _small(preferences: dict[str, Any]) -> dict[str, Any]:
     if _depth(preferences) > _PREFERENCES_DEPTH:
-        raise ValueError(f"at most {_PREFERENCES_DEPTH} levels of objects and lists")
+        raise Unfit(
+            Sentence("at most {limit} levels of objects and lists", limit=_PREFERENCES_DEPTH)
+        )
     if len(json.dumps(preferences, ensure_ascii=False).encode()) > _PREFERENCES_BYTES:
-        raise ValueError(f"at most {_PREFERENCES_BYTES} bytes of JSON")
+        raise Unfit(Sentence("at most {limit} bytes of JSON", limit=_PREFERENCES_BYTES))
     return preferences
 
 

@@ -10,8 +10,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 from uuid_utils.compat import uuid7
 
-from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.refusal import FieldFault, Refused, Unfit
 from aijobs.engine.request import Id
+from aijobs.engine.sentence import Sentence
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
 from aijobs.http.moments import moment
@@ -33,11 +34,11 @@ def _time_of_study(given: object) -> dt.datetime:
             raise ValueError
         at = dt.datetime.fromisoformat(given)
     except ValueError:
-        raise ValueError("must be a time in ISO 8601, like 2026-03-01T09:30:00Z") from None
+        raise Unfit(Sentence("must be a time in ISO 8601, like 2026-03-01T09:30:00Z")) from None
     if at.tzinfo is None:
-        raise ValueError("must tell its zone: end it with Z or an offset like +08:00")
+        raise Unfit(Sentence("must tell its zone: end it with Z or an offset like +08:00"))
     if not _EARLIEST <= at <= dt.datetime.now(dt.UTC) + _SLACK:
-        raise ValueError("must lie between 1970 and tomorrow")
+        raise Unfit(Sentence("must lie between 1970 and tomorrow"))
     return at.astimezone(dt.UTC)  # some offsets that Python reads are none to the database
 
 
@@ -82,7 +83,7 @@ class StudyRecords:
 
         def look() -> list[StudyRecord]:
             if point_id is not None and not learner.owns("knowledge_point", point_id, user_id):
-                raise Refused("NOT_FOUND", "No knowledge point of yours has this id.")
+                raise Refused("NOT_FOUND", Sentence("No knowledge point of yours has this id."))
             return study.page(user_id, point_id, after=window.after, limit=window.limit + 1)
 
         resp.media = window.page(db.read(look), _view, by="at")
@@ -95,10 +96,15 @@ def add_routes(app: Any, prefix: str) -> None:
 
 def _no_points(places: list[int]) -> Refused:
     faults = tuple(
-        FieldFault(f"records.{place}.knowledgePointId", "must be the id of a point of yours")
+        FieldFault(
+            f"records.{place}.knowledgePointId", Sentence("must be the id of a point of yours")
+        )
         for place in places
     )
-    detail = f"No knowledge point of yours has the id in records[{places[0]}]; nothing was stored."
+    detail = Sentence(
+        "No knowledge point of yours has the id in records[{place}]; nothing was stored.",
+        place=places[0],
+    )
     return Refused("TARGET_NOT_FOUND", detail, errors=faults)
 
 

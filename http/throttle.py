@@ -15,6 +15,7 @@ import falcon
 from limits import RateLimitItem, RateLimitItemPerMinute
 
 from aijobs.engine.refusal import Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.settings import Settings
 from aijobs.http.middleware import ADMIN_PREFIXES, USER_PREFIXES, identity_of, is_below
 from aijobs.http.request_counts import RequestCounts, Standing
@@ -63,7 +64,11 @@ def _tell(resp: falcon.Response, limit: int, standing: Standing) -> None:
     resp.set_header("RateLimit-Reset", seconds)
     if not standing.granted:
         resp.set_header("Retry-After", seconds)
-        told = f"At most {limit} requests a minute: try again in {seconds} s."
+        told = Sentence(
+            "At most {limit} requests a minute: try again in {seconds} s.",
+            limit=limit,
+            seconds=seconds,
+        )
         raise Refused("RATE_LIMITED", told)
 
 

@@ -12,7 +12,8 @@ from pydantic.alias_generators import to_camel
 
 from aijobs.engine.engine import Engine
 from aijobs.engine.limits import user_limits
-from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.refusal import FieldFault, Refused, Unfit
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.signals import Signals
 from aijobs.http.body import read_model
 from aijobs.http.middleware import identity_of
@@ -27,7 +28,7 @@ def _is_zone(name: str) -> str:
     try:
         ZoneInfo(name)
     except (KeyError, ValueError, OSError):  # not there, not a name, a folder
-        raise ValueError("must be an IANA time zone, as Asia/Shanghai") from None
+        raise Unfit(Sentence("must be an IANA time zone, as Asia/Shanghai")) from None
     return name
 
 
@@ -64,10 +65,9 @@ class UserSettingsResource:
                 time_zone=body.time_zone,
             )
         except UnknownTimeZone:
-            fault = FieldFault("timeZone", "is not known here")
-            raise Refused(
-                "INVALID_REQUEST", "Some fields are not valid.", errors=(fault,)
-            ) from None
+            fault = FieldFault("timeZone", Sentence("is not known here"))
+            detail = Sentence("Some fields are not valid.")
+            raise Refused("INVALID_REQUEST", detail, errors=(fault,)) from None
         for job_id in asked:
             self._signals.hint_cancel(job_id)
         if body.ai_enabled is False:

@@ -13,6 +13,7 @@ import json_repair
 
 from aijobs.engine.answer.proof import is_proved
 from aijobs.engine.answer.strict import MAX_DEPTH, NotJson, Unacceptable, check_text
+from aijobs.engine.sentence import Sentence
 
 #: json-repair looks far ahead from every bracket: more than any output has of either costs minutes.
 _MAX_CHARACTERS = 40_000
@@ -28,7 +29,7 @@ def rebuild(text: str) -> Any:
     if len(text) > _MAX_CHARACTERS or len(_BRACKET.findall(text)) > _MAX_BRACKETS:
         raise NotJson("The JSON is not valid.")
     if _deepest(text) > MAX_DEPTH:
-        raise Unacceptable("The JSON is nested too deeply.")
+        raise Unacceptable(Sentence("The JSON is nested too deeply."))
     for candidate in dict.fromkeys((text, _FULL_WIDTH.sub(_ascii, text))):
         value = _proposed(candidate)
         if isinstance(value, dict | list) and is_proved(value, text):

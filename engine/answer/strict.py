@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from aijobs.engine.answer.canonical import canonical_json
+from aijobs.engine.sentence import Sentence
 
 MAX_DEPTH = 32
 _MAX_DIGITS = 18
@@ -25,6 +26,10 @@ class NotJson(Exception):
 
 class Unacceptable(Exception):
     """The text says something that no repair may change: the sentence tells what."""
+
+    def __init__(self, sentence: Sentence) -> None:
+        super().__init__(sentence)
+        self.sentence = sentence
 
 
 def loads(text: str) -> Any:
@@ -48,7 +53,7 @@ def decode_at(text: str, start: int, *, raw_controls: bool = False) -> tuple[Any
     except json.JSONDecodeError:
         raise NotJson from None
     except RecursionError:
-        raise Unacceptable("The JSON is nested too deeply.") from None
+        raise Unacceptable(Sentence("The JSON is nested too deeply.")) from None
     check_text(value)
     return value, end
 
@@ -57,7 +62,7 @@ def check_text(value: Any) -> None:
     """Raise Unacceptable when a string cannot be stored."""
     if isinstance(value, str):
         if _UNSTORABLE.search(value):
-            raise Unacceptable("A text holds U+0000 or half of a surrogate pair.")
+            raise Unacceptable(Sentence("A text holds U+0000 or half of a surrogate pair."))
     elif isinstance(value, list):
         for item in value:
             check_text(item)
@@ -73,33 +78,33 @@ def _check_depth(text: str, start: int) -> None:
         token = match[0]
         depth += (token in "[{") - (token in "]}")
         if depth > MAX_DEPTH:
-            raise Unacceptable("The JSON is nested too deeply.")
+            raise Unacceptable(Sentence("The JSON is nested too deeply."))
         if depth <= 0:
             return
 
 
 def _integer(digits: str) -> int:
     if len(digits.lstrip("-")) > _MAX_DIGITS:
-        raise Unacceptable("A number has too many digits.")
+        raise Unacceptable(Sentence("A number has too many digits."))
     return int(digits)
 
 
 def _number(digits: str) -> float:
     number = float(digits)
     if not math.isfinite(number):
-        raise Unacceptable("A number is too large.")
+        raise Unacceptable(Sentence("A number is too large."))
     return number
 
 
 def _constant(name: str) -> Any:
-    raise Unacceptable(f"{name} is not a number in JSON.")
+    raise Unacceptable(Sentence("{name} is not a number in JSON.", name=name))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found and _differ(found[key], value):
-            raise Unacceptable("A key occurs twice in one object with different values.")
+            raise Unacceptable(Sentence("A key occurs twice in one object with different values."))
         found[key] = value
     return found
 

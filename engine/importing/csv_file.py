@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from aijobs.engine.importing.draft import Draft, Drafts
 from aijobs.engine.importing.lines import lines_of
+from aijobs.engine.sentence import Sentence
 
 ROW_LENGTH = 100_000
 
@@ -31,7 +32,8 @@ def read_csv(text: str, drafts: Drafts) -> None:
             line = row.line
             _add(row, columns, drafts)
     if line is None:
-        raise drafts.end(columns.line + 1, "no row below the header: write one for each point")
+        empty = Sentence("no row below the header: write one for each point")
+        raise drafts.end(columns.line + 1, empty)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class _Columns:
 class _Unreadable(Exception):
     """A row that is no CSV: its first line, and why."""
 
-    def __init__(self, line: int, message: str) -> None:
+    def __init__(self, line: int, message: Sentence) -> None:
         super().__init__(message)
         self.line = line
         self.message = message
@@ -75,9 +77,10 @@ def _begin(text: str, drafts: Drafts) -> tuple[Iterator[_Row], _Columns]:
         columns = None if header is None else _columns(header, drafts)
         if columns is not None:
             return _readable(rows, drafts), columns
-    raise drafts.end(
-        1, "no header: name the columns title and body (or front and back) in the first line"
+    message = Sentence(
+        "no header: name the columns title and body (or front and back) in the first line"
     )
+    raise drafts.end(1, message)
 
 
 def _readable(rows: Iterator[_Row], drafts: Drafts) -> Iterator[_Row]:
@@ -100,7 +103,10 @@ def _rows(text: str, delimiter: str) -> Iterator[_Row]:
         except csv.Error:
             raise _Unreadable(
                 source.first_line,
-                "the quotes do not match: close every quoted cell, and write a quote in it twice",
+                Sentence(
+                    "the quotes do not match: close every quoted cell, and write a quote in it "
+                    "twice"
+                ),
             ) from None
         yield _Row(source.first_line, cells)
 
@@ -127,7 +133,10 @@ class _Source:
         if self._size > ROW_LENGTH:
             raise _Unreadable(
                 self.first_line,
-                f"the row has more than {ROW_LENGTH} characters: close its quotes, or split it",
+                Sentence(
+                    "the row has more than {limit} characters: close its quotes, or split it",
+                    limit=ROW_LENGTH,
+                ),
             )
         return f"{line.text}\n"
 
@@ -139,7 +148,8 @@ def _columns(header: _Row, drafts: Drafts) -> _Columns | None:
         return None
     for name in (*pair, _TAGS):
         if names.count(name) > 1:
-            raise drafts.end(header.line, f"column {name} appears twice: rename one of them")
+            twice = Sentence("column {column} appears twice: rename one of them", column=name)
+            raise drafts.end(header.line, twice)
     return _Columns(header.line, names, *pair)
 
 
@@ -147,15 +157,26 @@ def _add(row: _Row, columns: _Columns, drafts: Drafts) -> None:
     if any(cell.strip() for cell in row.cells[len(columns.names) :]):
         drafts.fault(
             row.line,
-            f"{len(row.cells)} cells below a header of {len(columns.names)}: "
-            "put cells that hold the delimiter in quotes",
+            Sentence(
+                "{cells} cells below a header of {columns}: put cells that hold the delimiter in "
+                "quotes",
+                cells=len(row.cells),
+                columns=len(columns.names),
+            ),
         )
         return
     cells = columns.of(row)
     title, body = " ".join(cells[columns.title].split()), cells[columns.body].strip()
-    for name, value, what in ((columns.title, title, "title"), (columns.body, body, "text")):
-        if not value:
-            drafts.fault(row.line, f"no {what}: give the row a text in column {name}")
+    if not title:
+        drafts.fault(
+            row.line,
+            Sentence("no title: give the row a text in column {column}", column=columns.title),
+        )
+    if not body:
+        drafts.fault(
+            row.line,
+            Sentence("no text: give the row a text in column {column}", column=columns.body),
+        )
     if title and body:
         drafts.add(Draft(row.line, title, body, _tags(cells.get(_TAGS, ""))))
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from aijobs.engine.points import BODY_LENGTH, TAG_LENGTH, TAGS, TITLE_LENGTH
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.sentence import Sentence
 
 MAX_POINTS = 5000
 _MAX_FAULTS = 20
@@ -34,48 +35,73 @@ class Drafts:
     def add(self, draft: Draft) -> None:
         """Take a point. Raises Refused when it is one too many."""
         if len(self._drafts) == MAX_POINTS:
-            raise self.end(draft.line, f"more than {MAX_POINTS} points: split the file")
+            too_many = Sentence("more than {limit} points: split the file", limit=MAX_POINTS)
+            raise self.end(draft.line, too_many)
         self._drafts.append(draft)
         for message in _misfits(draft):
             self.fault(draft.line, message)
 
-    def fault(self, line: int, message: str) -> None:
+    def fault(self, line: int, message: Sentence) -> None:
         """Note a fault and what mends it. Raises Refused when there are many."""
-        self._faults.append(FieldFault(f"line {line}", message))
+        self._faults.append(at_line(line, message))
         if len(self._faults) == _MAX_FAULTS:
             raise refused(*self._faults)
 
-    def end(self, line: int, message: str) -> Refused:
+    def end(self, line: int, message: Sentence) -> Refused:
         """The refusal to raise for a fault beyond which there is no reading on."""
-        return refused(*self._faults, FieldFault(f"line {line}", message))
+        return refused(*self._faults, at_line(line, message))
 
     def all(self) -> list[Draft]:
         """The points. Raises Refused when there was any fault, or no point."""
         if self._faults:
             raise refused(*self._faults)
         if not self._drafts:
-            raise self.end(1, "no point found: give a heading or a row a text")
+            raise self.end(1, Sentence("no point found: give a heading or a row a text"))
         return self._drafts
 
 
 def refused(*faults: FieldFault) -> Refused:
     """A file's faults as a refusal; the first one is its detail."""
-    detail = f"{faults[0].field}: {faults[0].message}"
-    return Refused("INVALID_REQUEST", f"{detail}. Nothing was stored.", errors=faults)
+    first = faults[0]
+    detail = Sentence(
+        "{field}: {message}. Nothing was stored.", field=first.field, message=first.message
+    )
+    return Refused("INVALID_REQUEST", detail, errors=faults)
 
 
-def _misfits(draft: Draft) -> list[str]:
+def at_line(line: int, message: Sentence) -> FieldFault:
+    """A fault of a line of the file."""
+    return FieldFault(Sentence("line {line}", line=line), message)
+
+
+def _misfits(draft: Draft) -> list[Sentence]:
     found = []
     if len(draft.title) > TITLE_LENGTH:
         found.append(
-            f"the title has {len(draft.title)} characters, a point holds {TITLE_LENGTH}: shorten it"
+            Sentence(
+                "the title has {length} characters, a point holds {limit}: shorten it",
+                length=len(draft.title),
+                limit=TITLE_LENGTH,
+            )
         )
     if len(draft.body) > BODY_LENGTH:
         found.append(
-            f"the text has {len(draft.body)} characters, a point holds {BODY_LENGTH}: split it"
+            Sentence(
+                "the text has {length} characters, a point holds {limit}: split it",
+                length=len(draft.body),
+                limit=BODY_LENGTH,
+            )
         )
     if len(draft.tags) > TAGS:
-        found.append(f"{len(draft.tags)} tags, a point holds {TAGS}: leave some out")
+        found.append(
+            Sentence(
+                "{count} tags, a point holds {limit}: leave some out",
+                count=len(draft.tags),
+                limit=TAGS,
+            )
+        )
     if any(len(tag) > TAG_LENGTH for tag in draft.tags):
-        found.append(f"a tag has more than {TAG_LENGTH} characters: shorten it")
+        found.append(
+            Sentence("a tag has more than {limit} characters: shorten it", limit=TAG_LENGTH)
+        )
     return found

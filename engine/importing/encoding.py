@@ -8,8 +8,9 @@ from __future__ import annotations
 import codecs
 import re
 
-from aijobs.engine.importing.draft import refused
+from aijobs.engine.importing.draft import at_line, refused
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.sentence import Sentence
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -27,7 +28,6 @@ _CHARSETS = {
     "gb2312": "gb18030",
 }
 _NAMES = {
-    "utf-8": "UTF-8",
     "utf-16-le": "UTF-16",
     "utf-16-be": "UTF-16",
     "gb18030": "GB18030",
@@ -51,32 +51,41 @@ def decode(raw: bytes, charset: str | None = None) -> str:
 def _encoding(raw: bytes, charset: str | None) -> str:
     said = _CHARSETS.get((charset or "utf-8").strip().lower())
     if said is None:
-        raise _refused("charset", "is not supported: save the file as UTF-8")
+        raise refused(FieldFault("charset", Sentence("is not supported: save the file as UTF-8")))
     for mark, encoding in _MARKS:
         if raw.startswith(mark):
             return encoding
     if said == "utf-16":
-        raise _refused("line 1", "no UTF-16 byte order mark: save the file as UTF-8")
+        message = Sentence("no UTF-16 byte order mark: save the file as UTF-8")
+        raise refused(at_line(1, message))
     return said
 
 
 def _undecodable(raw: bytes, encoding: str, place: int) -> Refused:
     line = raw.count(b"\n", 0, place) + 1
-    what = f"byte {place + 1} of the file (0x{raw[place]:02X}) is not {_NAMES[encoding]}"
-    fix = "save the file as UTF-8"
+    byte = f"{raw[place]:02X}"
     if encoding == "utf-8":
-        fix += ", or send charset=gb18030 in Content-Type if it is GB18030 or GBK"
-    return _refused(f"line {line}", f"{what}: {fix}")
+        message = Sentence(
+            "byte {place} of the file (0x{byte}) is not UTF-8: save the file as UTF-8, or send "
+            "charset=gb18030 in Content-Type if it is GB18030 or GBK",
+            place=place + 1,
+            byte=byte,
+        )
+    else:
+        message = Sentence(
+            "byte {place} of the file (0x{byte}) is not {encoding}: save the file as UTF-8",
+            place=place + 1,
+            byte=byte,
+            encoding=_NAMES[encoding],
+        )
+    return refused(at_line(line, message))
 
 
 def _at(text: str, place: int) -> Refused:
     line = text.count("\n", 0, place) + 1
-    column = place - text.rfind("\n", 0, place)
-    return _refused(
-        f"line {line}",
-        f"U+{ord(text[place]):04X} at character {column}: remove it, or save the file as UTF-8",
+    message = Sentence(
+        "U+{code} at character {column}: remove it, or save the file as UTF-8",
+        code=f"{ord(text[place]):04X}",
+        column=place - text.rfind("\n", 0, place),
     )
-
-
-def _refused(field: str, message: str) -> Refused:
-    return refused(FieldFault(field, message))
+    return refused(at_line(line, message))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from aijobs.engine.importing.draft import MAX_POINTS, Drafts
 from aijobs.engine.importing.lines import Line
 from aijobs.engine.importing.prose import prose_of
+from aijobs.engine.sentence import Sentence
 
 _MAX_HEADINGS = 10 * MAX_POINTS
 _LONGEST_UNDERLINED = 1000
@@ -42,7 +43,8 @@ def headings_of(text: str, drafts: Drafts) -> list[Heading]:
     for heading in _headings(text, drafts):
         found.append(heading)
         if len(found) > _MAX_HEADINGS:
-            raise drafts.end(heading.line, f"more than {_MAX_HEADINGS} headings: split the file")
+            many = Sentence("more than {limit} headings: split the file", limit=_MAX_HEADINGS)
+            raise drafts.end(heading.line, many)
     return found
 
 

@@ -12,13 +12,14 @@ from collections.abc import Iterator
 
 from aijobs.engine.importing.draft import Draft, Drafts
 from aijobs.engine.importing.headings import Heading, headings_of
+from aijobs.engine.sentence import Sentence
 
 
 def read_markdown(text: str, drafts: Drafts) -> None:
     """Add a point for every heading of the chosen level."""
     headings = _without_title(headings_of(text, drafts))
     if not headings:
-        raise drafts.end(1, "no heading: begin each point with a line like `## Title`")
+        raise drafts.end(1, Sentence("no heading: begin each point with a line like `## Title`"))
     level = _level(headings)
     starts = list(_starts(headings, level))
     ends = [heading.start for heading in starts[1:]] + [len(text)]
@@ -67,13 +68,16 @@ def _starts(headings: list[Heading], level: int) -> Iterator[Heading]:
 def _add(heading: Heading, below: str, level: int, drafts: Drafts) -> None:
     body = _trimmed(below)
     if not heading.title:
-        drafts.fault(heading.line, "the heading has no title: write one, or remove the heading")
+        drafts.fault(
+            heading.line,
+            Sentence("the heading has no title: write one, or remove the heading"),
+        )
     elif body:
         drafts.add(Draft(heading.line, heading.title, body))
     elif heading.level >= level:
         drafts.fault(
             heading.line,
-            "no text below the heading: write one, or remove the heading",
+            Sentence("no text below the heading: write one, or remove the heading"),
         )
 
 

@@ -10,6 +10,7 @@ from itertools import chain, islice
 
 from aijobs.engine.importing.draft import Drafts
 from aijobs.engine.importing.lines import Line, lines_of
+from aijobs.engine.sentence import Sentence
 
 _FRONT_MATTER = {"---": ("---", "..."), "+++": ("+++",)}
 #: In a list too, where the item's mark comes before it.
@@ -26,9 +27,14 @@ def prose_of(text: str, drafts: Drafts) -> Iterator[Line]:
             yield line
             continue
         if not any(end.search(inner.text) for inner in lines):
-            what = "comment" if line.text.lstrip().startswith("<") else "code block"
-            raise drafts.end(line.number, f"this {what} has no end: close it as it was begun")
+            raise drafts.end(line.number, _endless(line))
         yield line._replace(text="")
+
+
+def _endless(opening: Line) -> Sentence:
+    if opening.text.lstrip().startswith("<"):
+        return Sentence("this comment has no end: close it as it was begun")
+    return Sentence("this code block has no end: close it as it was begun")
 
 
 def _front_matter(text: str) -> int:

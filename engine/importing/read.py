@@ -8,6 +8,7 @@ from aijobs.engine.importing.csv_file import read_csv
 from aijobs.engine.importing.draft import MAX_POINTS, Draft, Drafts
 from aijobs.engine.importing.encoding import decode
 from aijobs.engine.importing.markdown import read_markdown
+from aijobs.engine.sentence import Sentence
 
 MAX_BYTES = 10_000_000
 #: 100 for each point; what takes time is lines, not bytes.
@@ -25,8 +26,9 @@ def read_points(raw: bytes, file_format: str, *, charset: str | None = None) -> 
     drafts = Drafts()
     text = decode(raw, charset)
     if not text or text.isspace():
-        raise drafts.end(1, "the file is empty: choose one that holds points")
+        raise drafts.end(1, Sentence("the file is empty: choose one that holds points"))
     if text.count("\n") > MAX_LINES:
-        raise drafts.end(MAX_LINES + 1, f"more than {MAX_LINES} lines: split the file")
+        many = Sentence("more than {limit} lines: split the file", limit=MAX_LINES)
+        raise drafts.end(MAX_LINES + 1, many)
     FORMATS[file_format](text, drafts)
     return drafts.all()

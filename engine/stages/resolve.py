@@ -17,6 +17,7 @@ from aijobs.engine.errors import AnswerFault, SnapshotFault
 from aijobs.engine.key_use import own_key_of
 from aijobs.engine.prompting import render
 from aijobs.engine.redaction import REDACTION_VERSION
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.snapshot import (
     PointsNotFound,
     Refs,
@@ -130,7 +131,8 @@ def _rebuild(
     try:
         return db.transact("snapshot", rebuild, patient=attempt.may_insist)
     except PointsNotFound as missing:
-        raise SnapshotFault(f"points are gone: {missing}") from missing
+        gone = Sentence("points are gone: {points}", points=tuple(missing.missing))
+        raise SnapshotFault(gone) from missing
 
 
 def _drop(engine: Engine, attempt: Attempt) -> None:

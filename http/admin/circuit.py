@@ -12,6 +12,7 @@ from aijobs.engine import circuits
 from aijobs.engine.circuits import Action, PlatformRoute
 from aijobs.engine.engine import Engine
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.engine.signals import Signals
 from aijobs.http.body import read_model
 from aijobs.http.middleware import administrator_of
@@ -91,11 +92,11 @@ def _chosen(body: CircuitBody, known: set[PlatformRoute]) -> set[PlatformRoute]:
     }
     if not chosen:
         faults = tuple(
-            FieldFault(field, "is of no known route: GET /circuit lists them")
+            FieldFault(field, Sentence("is of no known route: GET /circuit lists them"))
             for field, name in wanted.items()
             if name is not None
         )
-        raise Refused("INVALID_REQUEST", "There is no such route.", errors=faults)
+        raise Refused("INVALID_REQUEST", Sentence("There is no such route."), errors=faults)
     return chosen
 
 

@@ -21,4 +21,5 @@ later; `Retry-After` says when, where it is known. Requests are limited per user
 `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` stand in every answer.
 
 `X-Request-Id` is echoed, or made when you send none. `Accept-Language` chooses English or Chinese \
-for what people read."""
+for what people read: `title`, `detail` and the messages in `errors` of a refusal, and what is \
+told of a job that waits or has failed."""

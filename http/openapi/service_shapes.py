@@ -14,7 +14,9 @@ class FieldProblem(Shape):
     """One field at fault."""
 
     field: Annotated[str, told("Its path in the body, or the name of a parameter.", "targetId")]
-    message: Annotated[str, told("What it must be.", "must be a UUID")]
+    message: Annotated[
+        str, told("What it must be, in the language of `Accept-Language`.", "must be a UUID")
+    ]
 
 
 def _problem_schema(schema: dict[str, Any]) -> None:
@@ -29,7 +31,9 @@ class Problem(Shape):
     type: Annotated[str, shown("urn:aijobs:problem:invalid_request")]
     title: Annotated[str, told("In the language of `Accept-Language`.", "The request is not valid")]
     status: Annotated[int, shown(400)]
-    detail: Annotated[str, shown("Some fields are not valid.")]
+    detail: Annotated[
+        str, told("In the language of `Accept-Language`.", "Some fields are not valid.")
+    ]
     code: Annotated[str, told("For programs.", "INVALID_REQUEST")]
     retryable: Annotated[bool, told("Whether the same request may succeed later.", False)]
     request_id: Annotated[

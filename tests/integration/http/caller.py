@@ -24,24 +24,25 @@ class Caller:
     client: falcon.testing.TestClient
     token: str
     prefix: str = PREFIX
+    language: str | None = None
 
     def get(self, path: str, **params: Any) -> falcon.testing.Result:
-        return self._ask("GET", path, params=params)
+        return self.ask("GET", path, params=params)
 
     def post(self, path: str, body: Any) -> falcon.testing.Result:
-        return self._ask("POST", path, json=body)
+        return self.ask("POST", path, json=body)
 
     def put(self, path: str, body: Any) -> falcon.testing.Result:
-        return self._ask("PUT", path, json=body)
+        return self.ask("PUT", path, json=body)
 
     def delete(self, path: str) -> falcon.testing.Result:
-        return self._ask("DELETE", path)
+        return self.ask("DELETE", path)
 
     def send(
         self, path: str, raw: bytes, content_type: str | None, **params: str
     ) -> falcon.testing.Result:
         """POST a file."""
-        return self._ask("POST", path, body=raw, content_type=content_type, params=params)
+        return self.ask("POST", path, body=raw, content_type=content_type, params=params)
 
     def pages(self, path: str, **params: Any) -> list[dict[str, Any]]:
         """Every item of a list, read page by page."""
@@ -52,8 +53,11 @@ class Caller:
             items += page["items"]
         return items
 
-    def _ask(self, method: str, path: str, **more: Any) -> falcon.testing.Result:
-        headers = {"Authorization": f"Bearer {self.token}"}
+    def ask(self, method: str, path: str, **more: Any) -> falcon.testing.Result:
+        """Any request with this token, in this language."""
+        headers = {"Authorization": f"Bearer {self.token}", **more.pop("headers", {})}
+        if self.language is not None:
+            headers["Accept-Language"] = self.language
         return self.client.simulate_request(method, f"{self.prefix}{path}", headers=headers, **more)
 
 

@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from tests.integration.http.caller import Caller, caller
+from tests.integration.http.doors import Doors, doors_of
 from tests.world import World
 
 
@@ -28,3 +29,9 @@ def me(here: World, redis_client: redis.Redis) -> Caller:
 def stranger(here: World, redis_client: redis.Redis) -> Caller:
     """Another user, who has nothing yet."""
     return caller(here, uuid4(), redis_client)
+
+
+@pytest.fixture
+def doors(me: Caller, here: World) -> Doors:
+    """Route -> method, path and a body that it takes. What the paths name exists."""
+    return doors_of(me, here)

@@ -7,149 +7,35 @@ query parameter.
 from __future__ import annotations
 
 import base64
-import copy
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID, uuid4
 
 import falcon.testing
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.integration.http.caller import Caller
+from tests.integration.http.doors import (
+    BODIES,
+    INSTEAD,
+    ROUTES,
+    Doors,
+    at,
+    changed_at,
+    leaves,
+    places,
+    send,
+)
 from tests.integration.http.routes import user_routes
 from tests.world import World, whole_database
-
-ROUTES = (
-    "POST /jobs",
-    "POST /jobs of an answer",
-    "POST /knowledge-bases",
-    "PUT /knowledge-bases/1",
-    "POST /knowledge-bases/1/points",
-    "PUT /knowledge-bases/1/points/1",
-    "POST /materials",
-    "PUT /materials/1",
-    "PUT /profile",
-    "PUT /settings",
-    "POST /study-records",
-    "POST /model-credentials",
-    "PUT /model-credentials/1",
-)
-
-#: name -> (body, words of which one must be in the answer's detail).
-BODIES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "empty"),
-    "blank": (b" \r\n\t", "empty"),
-    "null": (b"null", "object"),
-    "an array": (b"[]", "object"),
-    "a text": (b'"text"', "object"),
-    "a number": (b"1", "object"),
-    "true": (b"true", "object"),
-    "NaN": (b"NaN", "NaN"),
-    "infinity": (b"-Infinity", "Infinity"),
-    "5 000 digits": (b"9" * 5000, "digits"),
-    "20 000 arrays": (b"[" * 20_000 + b"]" * 20_000, "nested"),
-    "20 000 open arrays": (b"[" * 20_000, "nested"),
-    "20 000 objects": (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, "nested"),
-    "half an object": (b'{"title": "x"', "JSON"),
-    "two objects": (b"{}{}", "JSON"),
-    "single quotes": (b"{'title': 'x'}", "JSON"),
-    "a form": (b"title=x", "JSON"),
-    "not UTF-8": (b'{"title": "\xff"}', "UTF-8"),
-    "UTF-16": ('{"title": "x"}'.encode("utf-16"), "UTF-8"),
-    "a raw line break": (b'{"title": "a\nb"}', "JSON"),
-    "a key twice": (b'{"title": "a", "title": "b"}', "twice"),
-}
-#: What takes the place of a string or a number in a body, as JSON.
-INSTEAD = {
-    "U+0000": b'"a\\u0000b"',
-    "half a pair": b'"a\\ud800b"',
-    "the other half": b'"\\udfff"',
-    "NaN": b"NaN",
-    "a huge float": b"1e999",
-    "5 000 digits": b"1" * 5000,
-}
 
 LISTS = (
     *("/jobs", "/knowledge-bases", "/materials", "/study-records", "/quizzes", "/flashcards"),
     *("/analyses", "/weak-points", "/recommendations", "/recall-evaluations"),
     "/model-credentials",
 )
-
-#: Route -> method, path and body.
-Doors = dict[str, tuple[str, str, dict[str, Any]]]
-
-
-@pytest.fixture
-def doors(me: Caller, here: World) -> Doors:
-    """Route -> method, path and a body that it takes. What the paths name exists."""
-    base = f"/knowledge-bases/{here.base_id}"
-    point = me.get(f"{base}/points").json["items"][0]["id"]
-    text = {"title": "Chapter", "body": "Text."}
-    material = me.post("/materials", text).json["id"]
-    quiz = {"jobType": "quiz_generation", "targetType": "knowledge_base"}
-    recall = {"jobType": "active_recall", "targetType": "knowledge_point"}
-    full = {
-        "apiKeyMode": "platform_key",
-        "credentialId": str(uuid4()),
-        "idempotencyKey": "key",
-        "priority": 60,
-        "after": [str(here.create().id)],
-        "pointIds": [point],
-        "questionCount": 3,
-    }
-    record = {
-        "knowledgePointId": point,
-        "activity": "quiz",
-        "score": 0.5,
-        "durationMs": 1,
-        "at": "2026-03-01T09:30:00Z",
-    }
-    profile = {"goals": "g", "level": "l", "locale": "en", "displayName": "Li"}
-    key = {"label": "Mine", "provider": "openai", "apiKey": "a-key-of-mine-0001"}
-    key["baseUrl"] = "https://api.openai.com/v1"
-    credential = me.post("/model-credentials", key).json["id"]
-    bodies: dict[str, dict[str, Any]] = {
-        "POST /jobs": {**quiz, "targetId": str(here.base_id), **full},
-        "POST /jobs of an answer": {**recall, "targetId": point, "answerText": "I think so."},
-        "POST /knowledge-bases": {"title": "Base"},
-        "PUT /knowledge-bases/1": {"title": "Other"},
-        "POST /knowledge-bases/1/points": {"points": [{**text, "tags": ["a"]}]},
-        "PUT /knowledge-bases/1/points/1": {**text, "tags": ["a"]},
-        "POST /materials": {**text, "knowledgeBaseId": str(here.base_id)},
-        "PUT /materials/1": {**text, "knowledgeBaseId": str(here.base_id)},
-        "PUT /profile": {**profile, "preferences": {"a": {"b": ["c", 1]}}},
-        "PUT /settings": {"aiEnabled": True, "timeZone": "UTC"},
-        "POST /study-records": {"records": [record]},
-        "POST /model-credentials": key,
-        "PUT /model-credentials/1": key,
-    }
-    paths = {
-        "/knowledge-bases/1": base,
-        "/knowledge-bases/1/points": f"{base}/points",
-        "/knowledge-bases/1/points/1": f"{base}/points/{point}",
-        "/materials/1": f"/materials/{material}",
-        "/model-credentials/1": f"/model-credentials/{credential}",
-    }
-    made = {}
-    for route, body in bodies.items():
-        method, path, *_ = route.split()
-        made[route] = (method, paths.get(path, path), body)
-    assert tuple(made) == ROUTES
-    return made
-
-
-def _send(
-    me: Caller, door: tuple[str, str, Any], raw: bytes, content_type: str = "application/json"
-) -> falcon.testing.Result:
-    method, path, _ = door
-    headers = {"Authorization": f"Bearer {me.token}"}
-    return me.client.simulate_request(
-        method, f"/api/ai{path}", body=raw, content_type=content_type, headers=headers
-    )
 
 
 def _refusal(answer: falcon.testing.Result) -> dict[str, Any]:
@@ -176,13 +62,13 @@ def test_a_body_that_is_none_is_refused(me: Caller, doors: Doors) -> None:
     for route, door in doors.items():
         right = json.dumps(door[2]).encode()
         for name, (raw, word) in BODIES.items():
-            body = _refusal(_send(me, door, raw))
+            body = _refusal(send(me, door, raw))
             assert body["code"] == "INVALID_REQUEST", (route, name)
             assert word in body["detail"], (route, name)
-        large = _refusal(_send(me, door, b'{"title": "' + b"x" * 2_000_000 + b'"}'))
+        large = _refusal(send(me, door, b'{"title": "' + b"x" * 2_000_000 + b'"}'))
         assert (large["status"], large["code"]) == (413, "PAYLOAD_TOO_LARGE"), route
         for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x"):
-            other = _refusal(_send(me, door, right, kind))
+            other = _refusal(send(me, door, right, kind))
             assert (other["status"], other["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE"), route
             assert "application/json" in other["detail"]
     assert whole_database() == before
@@ -191,10 +77,10 @@ def test_a_body_that_is_none_is_refused(me: Caller, doors: Doors) -> None:
 def test_a_value_that_no_database_can_store_is_named(me: Caller, doors: Doors) -> None:
     before = whole_database()
     for route, door in doors.items():
-        for place in _leaves(door[2]):
+        for place in leaves(door[2]):
             for name, value in INSTEAD.items():
-                raw = json.dumps(_with(door[2], place, "@")).encode().replace(b'"@"', value)
-                refusal = _refusal(_send(me, door, raw))
+                raw = json.dumps(changed_at(door[2], place, "@")).encode().replace(b'"@"', value)
+                refusal = _refusal(send(me, door, raw))
                 assert refusal["code"] == "INVALID_REQUEST"
                 fields = [error["field"] for error in refusal["errors"]]
                 assert fields == [".".join(map(str, place))], (route, name)
@@ -206,15 +92,15 @@ def test_a_value_of_another_kind_is_named(me: Caller, doors: Doors) -> None:
     before = whole_database()
     for route, door in doors.items():
         values: tuple[Any, ...] = ({}, {"a": 1}, [[]], True, -1.5, "x" * 250_000)
-        for place in _leaves(door[2]):
+        for place in leaves(door[2]):
             if "preferences" in place:  # anything at all
                 continue
             named = ".".join(map(str, place))
             for value in values:
-                if value is True and _at(door[2], place) is True:
+                if value is True and at(door[2], place) is True:
                     continue
-                raw = json.dumps(_with(door[2], place, value)).encode()
-                refusal = _refusal(_send(me, door, raw))
+                raw = json.dumps(changed_at(door[2], place, value)).encode()
+                refusal = _refusal(send(me, door, raw))
                 fields = [error["field"] for error in refusal.get("errors", [])]
                 is_told = any(named == field or named.startswith(f"{field}.") for field in fields)
                 assert is_told, (route, value, fields)
@@ -226,7 +112,7 @@ def test_a_field_that_is_none_of_ours_is_named(me: Caller, doors: Doors) -> None
     for route, door in doors.items():
         for name in ("unknown", "user_id", "userId", "", "__class__", "model_config", "字"):
             raw = json.dumps({**door[2], name: "x"}).encode()
-            refusal = _refusal(_send(me, door, raw))
+            refusal = _refusal(send(me, door, raw))
             fields = [error["field"] for error in refusal["errors"]]
             assert fields == [name or "body"], route
     assert whole_database() == before
@@ -246,7 +132,7 @@ def test_the_bodies_of_these_tests_are_taken_as_they_are(me: Caller, doors: Door
     kinds = ("application/json; charset=utf-8", "application/merge-patch+json", "APPLICATION/JSON")
     for door in doors.values():
         for kind in ("application/json", *kinds):
-            answer = _send(me, door, json.dumps(door[2]).encode(), kind)
+            answer = send(me, door, json.dumps(door[2]).encode(), kind)
             assert answer.status_code in (200, 201), answer.text
 
 
@@ -266,8 +152,8 @@ def test_an_offset_that_no_zone_has_is_a_time_all_the_same(me: Caller, doors: Do
     """Python reads offsets of up to a day, to the microsecond; PostgreSQL does not."""
     method, path, body = doors["POST /study-records"]
     for offset in ("+23:59", "-23:59", "+00:00:01.000001", "+15:59:59"):
-        told = _with(body, ("records", 0, "at"), f"2026-03-01T09:30:00{offset}")
-        assert _send(me, (method, path, None), json.dumps(told).encode()).status_code == 201, offset
+        told = changed_at(body, ("records", 0, "at"), f"2026-03-01T09:30:00{offset}")
+        assert send(me, (method, path, None), json.dumps(told).encode()).status_code == 201, offset
     times = [record["at"] for record in me.get("/study-records").json["items"]]
     assert sorted(times) == [
         "2026-02-28T09:31:00Z",
@@ -324,9 +210,9 @@ _ANYTHING = st.recursive(
 @given(data=st.data())
 def test_no_body_at_all_is_an_error_of_ours(me: Caller, doors: Doors, data: st.DataObject) -> None:
     door = doors[data.draw(st.sampled_from(ROUTES))]
-    place = data.draw(st.sampled_from(list(_places(door[2]))))
-    body = _with(door[2], place, data.draw(_ANYTHING))
-    answer = _send(me, door, json.dumps(body).encode())
+    place = data.draw(st.sampled_from(list(places(door[2]))))
+    body = changed_at(door[2], place, data.draw(_ANYTHING))
+    answer = send(me, door, json.dumps(body).encode())
     assert answer.status_code < 500
     if answer.status_code >= 400:
         _refusal(answer)
@@ -397,38 +283,6 @@ _HARMLESS_CURSORS = [
         "9999-12-31T23:59:59+00:00",
     )
 ]
-
-Path = tuple[str | int, ...]
-
-
-def _places(value: Any, so_far: Path = ()) -> Iterator[Path]:
-    """Where something stands in a JSON value, the value itself first."""
-    yield so_far
-    items: Any = ()
-    if isinstance(value, dict | list):
-        items = value.items() if isinstance(value, dict) else enumerate(value)
-    for step, inner in items:
-        yield from _places(inner, (*so_far, step))
-
-
-def _leaves(value: Any) -> list[Path]:
-    """Where its strings and numbers stand."""
-    return [place for place in _places(value) if not isinstance(_at(value, place), dict | list)]
-
-
-def _at(value: Any, place: Path) -> Any:
-    for step in place:
-        value = value[step]
-    return value
-
-
-def _with(value: Any, place: Path, new: Any) -> Any:
-    """A copy with something else at this place."""
-    if not place:
-        return new
-    changed = copy.deepcopy(value)
-    _at(changed, place[:-1])[place[-1]] = new
-    return changed
 
 
 def test_a_field_at_fault_is_told_in_words(me: Caller, here: World) -> None:

@@ -14,6 +14,7 @@ from aijobs.engine.errors import (
     ProviderFault,
     SnapshotFault,
 )
+from aijobs.engine.sentence import Sentence
 
 #: Code -> whether the job is tried again (contract: engine.md, Errors).
 RETRYABLE = {
@@ -77,7 +78,7 @@ def test_a_fault_carries_what_its_edge_needs() -> None:
     )
     assert str(fault) == "PROVIDER_RATE_LIMITED: busy"
     assert str(JobFault("JOB_TIMEOUT")) == "JOB_TIMEOUT"
-    assert SnapshotFault("gone").code == "INVALID_SNAPSHOT"
+    assert SnapshotFault(Sentence("gone")).code == "INVALID_SNAPSHOT"
     with pytest.raises(KeyError):
         JobFault("UNHEARD_OF")
 

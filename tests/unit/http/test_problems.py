@@ -9,6 +9,7 @@ import falcon.testing
 import pytest
 
 from aijobs.engine.refusal import FieldFault, Refused
+from aijobs.engine.sentence import Sentence
 from aijobs.http.broken_json import place_in
 from aijobs.http.problems import PROBLEMS, handle_all, speaks_chinese
 from aijobs.http.tokens import InvalidToken
@@ -104,7 +105,7 @@ def _answer(error: Exception) -> falcon.testing.Result:
         (falcon.HTTPUriTooLong(), 400, "INVALID_REQUEST"),
         (falcon.HTTPBadGateway(), 500, "INTERNAL_ERROR"),
         (falcon.HTTPServiceUnavailable(), 503, "PLATFORM_UNAVAILABLE"),
-        (Refused("JOB_NOT_FINISHED", "d"), 409, "JOB_NOT_FINISHED"),
+        (Refused("JOB_NOT_FINISHED", Sentence("d")), 409, "JOB_NOT_FINISHED"),
         (InvalidToken("secret reason"), 401, "UNAUTHENTICATED"),
         (DatabaseAway("host 10.0.0.1"), 503, "PLATFORM_UNAVAILABLE"),
     ],
@@ -129,12 +130,12 @@ def test_headers_of_an_error_are_kept() -> None:
 
 
 def test_faults_of_fields_are_listed() -> None:
-    faults = (FieldFault("a.0", "must be b"), FieldFault("c", "is missing"))
-    assert _answer(Refused("INVALID_REQUEST", "d", errors=faults)).json["errors"] == [
+    faults = (FieldFault("a.0", Sentence("must be b")), FieldFault("c", Sentence("is missing")))
+    assert _answer(Refused("INVALID_REQUEST", Sentence("d"), errors=faults)).json["errors"] == [
         {"field": "a.0", "message": "must be b"},
         {"field": "c", "message": "is missing"},
     ]
-    assert "errors" not in _answer(Refused("INVALID_REQUEST", "d")).json
+    assert "errors" not in _answer(Refused("INVALID_REQUEST", Sentence("d"))).json
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ import pytest
 from tests.integration.circuit.scene import opened
 from tests.integration.http.caller import ADMIN_PREFIX, Caller
 from tests.integration.http.documented import Documented
+from tests.integration.http.doors import BODIES, INSTEAD
 from tests.integration.http.routes import admin_routes
-from tests.integration.http.test_bad_input import BODIES, INSTEAD
 from tests.scripted_provider import ScriptedProvider
 from tests.world import World, whole_database
 

@@ -24,7 +24,7 @@ def faults(raw: str | bytes, file_format: str, charset: str | None = None) -> li
     with pytest.raises(Refused) as caught:
         read_points(data, file_format, charset=charset)
     assert caught.value.code == "INVALID_REQUEST"
-    found = [(fault.field, fault.message) for fault in caught.value.errors]
+    found = [(str(fault.field), str(fault.message)) for fault in caught.value.errors]
     assert caught.value.detail == f"{found[0][0]}: {found[0][1]}. Nothing was stored."
     return found
 

@@ -204,7 +204,6 @@ _ANYTHING = st.recursive(
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
@@ -220,7 +219,6 @@ def test_no_body_at_all_is_an_error_of_ours(me: Caller, doors: Doors, data: st.D
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
@@ -239,7 +237,6 @@ def test_no_bytes_at_all_are_an_error_of_ours(
 
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(query=st.text(st.sampled_from("abc=&%01;,+~[]{}\"'é"), max_size=30), name=_TEXT)

@@ -388,7 +388,6 @@ def _profile(max_examples: int, steps: int) -> settings:
     return settings(
         max_examples=max_examples,
         stateful_step_count=steps,
-        deadline=None,
         suppress_health_check=list(HealthCheck),
     )
 

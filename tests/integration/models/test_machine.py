@@ -150,9 +150,7 @@ STEPS = st.lists(
 CRASH = [("claim", 0), ("lapse", 0), ("expire", 0), ("requeue", 0), ("make_due", 0)]
 
 
-@settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example([*CRASH, *CRASH, *CRASH, *CRASH, ("give_up", 0)])
 @example([("claim", 0), ("ask", 0), ("lapse", 0), ("expire", 0), ("requeue", 0), ("cancel", 0)])
 @given(STEPS)

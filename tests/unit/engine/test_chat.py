@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aijobs.engine.chat import ChatRequest, Message, Reply, Route, TokenUsage
@@ -76,7 +76,6 @@ def test_a_route_can_be_a_key_of_a_dictionary() -> None:
     assert {Route("p", "m", "u", "k", {"top_p": 1}): 1}
 
 
-@settings(deadline=None)
 @given(texts, texts, st.booleans(), counts)
 def test_a_journalled_reply_comes_back_as_it_was(
     text: str | None, reason: str | None, flag: bool, count: int | None

@@ -178,14 +178,14 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text(max_size=60))
 def test_a_redacted_text_stays_as_it_is(text: str) -> None:
     once = redact(text, names=NAMES)
     assert redact(once, names=NAMES) == once
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text(alphabet=st.characters(exclude_characters="@", exclude_categories=["Nd"])))
 def test_without_digits_and_at_signs_a_text_of_words_is_left_alone(text: str) -> None:
     if "://" not in text and "=" not in text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aijobs.engine.gateway.event_stream import Event, EventStream
@@ -32,7 +32,6 @@ def test_comments_blank_lines_and_all_three_line_ends() -> None:
     assert events(STREAM) == EVENTS
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, len(STREAM)), max_size=40))
 def test_the_borders_of_network_reads_do_not_show(cuts: list[int]) -> None:
     borders = [0, *sorted(cuts), len(STREAM)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aijobs.engine.chat import Reply, TokenUsage
@@ -64,7 +64,6 @@ def test_one_document_after_blank_lines() -> None:
     assert read(b"\n\n", b" \r\n", body[:20], body[20:] + b"\n") == REPLY
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, len(b"".join(WHOLE))), max_size=30))
 def test_the_borders_of_network_reads_do_not_matter(cuts: list[int]) -> None:
     body = b"".join(WHOLE)
@@ -308,7 +307,6 @@ json_values = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(st.dictionaries(names, json_values, max_size=6), st.booleans())
 def test_whatever_json_comes_the_outcome_is_a_reply_or_a_fault(value: Any, streamed: bool) -> None:
     body = json.dumps(value).encode()
@@ -319,7 +317,6 @@ def test_whatever_json_comes_the_outcome_is_a_reply_or_a_fault(value: Any, strea
     assert Reply.from_journal(reply.to_journal()) == reply
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=60), st.sampled_from([b"", b"{", b"data: ", b"data: {"]))
 def test_whatever_bytes_come_the_outcome_is_a_fault(body: bytes, beginning: bytes) -> None:
     with pytest.raises(ProviderFault):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from aijobs.engine.gateway.retry_after import retry_after
@@ -44,7 +44,6 @@ def test_seconds_or_a_date_up_to_a_quarter_of_an_hour(
     assert retry_after(header, NOW) == seconds
 
 
-@settings(deadline=None)
 @given(st.text(max_size=40))
 def test_whatever_it_says_it_is_a_sane_number_or_nothing(header: str) -> None:
     seconds = retry_after(header, NOW)

@@ -193,6 +193,21 @@ def test_when_it_is_tried_again_somebody_is_woken(wired: World, server: Scripted
     assert len(_ready_hints()) > 0
 
 
+def test_another_routes_circuit_wakes_nobody(wired: World, server: ScriptedProvider) -> None:
+    """Half open without traffic, it would hint all others' jobs every minute."""
+    for _ in range(3):
+        created(wired)
+    rows(
+        "INSERT INTO platform_circuit (provider, model, state, epoch, probes, changed_at) "
+        "VALUES ('other', %(m)s, 'half_open', 2, 2, now() - interval '1 hour')",
+        m=MODEL,
+    )
+    rows("UPDATE ai_job SET dispatched_at = now() - interval '70 s'")
+    _all_hints_are_sent()
+    assert passed(wired) == 0
+    assert _ready_hints() == []
+
+
 @pytest.mark.parametrize("knob", ["400", "refusal"])
 def test_when_a_probe_has_said_nothing_somebody_else_is_woken(
     wired: World, server: ScriptedProvider, knob: str

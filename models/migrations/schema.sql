@@ -72,7 +72,20 @@ BEGIN
                 SELECT FROM ai_job job
                 WHERE job.lifecycle_status NOT IN ('cancelled', 'failed', 'succeeded')
                   AND job.credential_mode = 'platform_key'
-                  AND routes -> job.job_type @> jsonb_build_array(route)
+                  AND CASE WHEN job.lifecycle_status = 'queued' THEN
+                      job.available_at <= clock_timestamp()
+                      AND routes -> job.job_type @> jsonb_build_array(route)
+                      AND NOT EXISTS (
+                          SELECT FROM queue_control control
+                          WHERE control.queue_name = job.queue_name AND control.paused_at IS NOT NULL)
+                      AND NOT EXISTS (
+                          SELECT FROM ai_job_dependency dependency
+                          JOIN ai_job parent ON parent.id = dependency.after_job_id
+                          WHERE dependency.job_id = job.id AND parent.lifecycle_status <> 'succeeded')
+                  ELSE
+                      job.lock_until > clock_timestamp() AND job.circuit_epoch = circuit.epoch
+                      AND job.model_provider = circuit.provider AND job.model_name = circuit.model
+                  END
                 LIMIT circuit.probes) could_probe;
             IF waiting < circuit.probes THEN
                 RETURN NULL;

@@ -48,3 +48,29 @@ BEGIN
     END LOOP;
     RETURN refusal;
 END $$;
+
+-- Moves a circuit that the caller has locked. One that is open already and is held open now has been open since
+-- it opened.
+CREATE OR REPLACE FUNCTION circuit_change(now_is platform_circuit, to_state text, why text, who text,
+    open_seconds double precision, most_probes integer) RETURNS platform_circuit LANGUAGE plpgsql AS $$
+DECLARE
+    then_is platform_circuit;
+BEGIN
+    UPDATE platform_circuit
+    SET state = to_state, epoch = epoch + 1, cause = why, changed_at = now(), changed_by = who,
+        consecutive_failures = CASE to_state WHEN 'closed' THEN 0 ELSE consecutive_failures END,
+        probes = CASE to_state WHEN 'half_open' THEN most_probes ELSE 0 END,
+        opened_at = CASE WHEN to_state = 'closed' THEN NULL
+                         WHEN to_state = 'open' AND now_is.state <> 'open' THEN now() ELSE opened_at END,
+        half_open_at = CASE to_state WHEN 'half_open' THEN now() END,
+        next_probe_at = CASE to_state
+            WHEN 'open' THEN now() + open_seconds * interval '1 second' END
+    WHERE provider = now_is.provider AND model = now_is.model
+    RETURNING * INTO STRICT then_is;
+    INSERT INTO admin_audit (who, what, target, before, after)
+    VALUES (who, 'circuit.' || to_state, now_is.provider || '/' || now_is.model,
+            jsonb_build_object('state', now_is.state, 'epoch', now_is.epoch, 'cause', now_is.cause,
+                               'consecutiveFailures', now_is.consecutive_failures),
+            jsonb_build_object('state', then_is.state, 'epoch', then_is.epoch, 'cause', then_is.cause));
+    RETURN then_is;
+END $$;

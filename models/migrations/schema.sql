@@ -122,7 +122,8 @@ BEGIN
     SET state = to_state, epoch = epoch + 1, cause = why, changed_at = now(), changed_by = who,
         consecutive_failures = CASE to_state WHEN 'closed' THEN 0 ELSE consecutive_failures END,
         probes = CASE to_state WHEN 'half_open' THEN most_probes ELSE 0 END,
-        opened_at = CASE to_state WHEN 'open' THEN now() WHEN 'closed' THEN NULL ELSE opened_at END,
+        opened_at = CASE WHEN to_state = 'closed' THEN NULL
+                         WHEN to_state = 'open' AND now_is.state <> 'open' THEN now() ELSE opened_at END,
         half_open_at = CASE to_state WHEN 'half_open' THEN now() END,
         next_probe_at = CASE to_state
             WHEN 'open' THEN now() + open_seconds * interval '1 second' END

@@ -17,7 +17,6 @@ from aijobs.engine.errors import Deferred, Effect, JobFault
 from aijobs.engine.key_use import own_key_of
 from aijobs.engine.limits import circuit_rules
 from aijobs.models import database as db
-from aijobs.models import ledger
 from aijobs.models.circuit import Recorded
 from aijobs.models.errors import CircuitRefuses, LeaseLost, NoRoom
 from aijobs.models.journal import CallOutcome, answer_of, finish_with_result
@@ -59,8 +58,7 @@ def ask(
         return _fall_over(engine, attempt, definition, request)
     except NoRoom as refused:
         log.info("budget_used_up", code=refused.code)
-        seconds = ledger.seconds_to_midnight(attempt.job.user_id, refused)
-        raise Deferred("budget", seconds + random.uniform(0.0, _JITTER_SECONDS)) from refused
+        raise Deferred("budget", random.uniform(0.0, _JITTER_SECONDS), refused) from refused
 
 
 def close(engine: Engine, attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:

@@ -1,3 +1,6 @@
+-- When an administrator last changed a user's limits: whoever was refused by those of before tries again.
+ALTER TABLE user_ai_settings ADD COLUMN limits_changed_at timestamptz;
+
 -- Whether POST /jobs may make another job of this type: null, or the code of the refusal. Half open, it
 -- makes as many as may probe, decided under the circuit's lock. What takes a place is a probe under way and
 -- a job that could be one now: one that waits for its due time, a budget, others or a paused queue says nothing

@@ -538,6 +538,7 @@ CREATE TABLE public.user_ai_settings (
     next_time_zone text,
     next_time_zone_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    limits_changed_at timestamp with time zone,
     CONSTRAINT user_ai_settings_next_zone CHECK (((next_time_zone IS NULL) = (next_time_zone_at IS NULL)))
 );
 

@@ -9,6 +9,7 @@ import structlog
 
 from aijobs.engine import circuits
 from aijobs.engine.attempt import Attempt
+from aijobs.engine.bugs import frames_of
 from aijobs.engine.calls import Answered, Call, Failed, complete, make_call
 from aijobs.engine.chat import ChatRequest, Reply
 from aijobs.engine.definition import JobDefinition
@@ -129,6 +130,10 @@ def _answer(made: Answered | Failed) -> Exchange:
 
 def _wake(engine: Engine, told: Recorded) -> None:
     """A circuit that a call has closed lets those go on that have waited for it; whom this does not
-    reach, the circuits' periodic pass does."""
-    if told.changed and told.state == "closed":
+    reach, the circuits' periodic pass does: its failure is no fault of the job."""
+    if not told.changed or told.state != "closed":
+        return
+    try:
         circuits.wake(engine, _WAKE_BATCH)
+    except Exception as error:
+        log.warning("wake_failed", **frames_of(error))

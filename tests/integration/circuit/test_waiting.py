@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 import pytest
 import redis
+from peewee import DatabaseError
 
+from aijobs.models import database as db
+from aijobs.models import probes
 from tests.integration.circuit.scene import (
     FAILURES_TO_OPEN,
     called,
@@ -170,6 +174,37 @@ def test_the_call_that_closes_it_wakes_the_first_by_itself(
     assert circuit_of().state == "closed"
     woken = {hint["aggregate_id"] for hint in _ready_hints()}
     assert woken >= {job for job in [*waiting, probe.id] if job != claimed.job.id}
+
+
+def test_a_probe_whose_waking_of_others_fails_ends_well(
+    wired: World, server: ScriptedProvider
+) -> None:
+    """Its connection is killed there: whom it did not wake, the pass does."""
+    half_opened(wired, server)
+    probe, other = created(wired), created(wired)
+    rows("UPDATE ai_job SET dispatched_at = now() - interval '1 s'")
+    rows("UPDATE ai_job SET available_at = now() WHERE id = %(id)s", id=probe.id)
+    killed = 0
+
+    def kill(point: str) -> None:
+        nonlocal killed
+        if point == "circuit_wake.before_commit":
+            killed += 1
+            with suppress(DatabaseError):
+                db.rows("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    claimed = wired.claim()
+    probes.install(kill)
+    try:
+        wired.run(claimed)
+    finally:
+        probes.install(None)
+    assert killed > 1
+    assert circuit_of().state == "closed"
+    assert wired.job(claimed.job.id).lifecycle_status == "succeeded"
+    _all_hints_are_sent()
+    passed(wired)
+    assert {hint["aggregate_id"] for hint in _ready_hints()} & {probe.id, other.id}
 
 
 def test_while_it_is_open_nobody_is_woken(wired: World, server: ScriptedProvider) -> None:

@@ -51,8 +51,8 @@ def move(
 ) -> bool:
     """Open, half open or close the circuits of these routes; whether one of them has changed.
 
-    An open one is probed by itself after a while as any other, unless it is to `hold`. Those who
-    have waited for one that lets calls through again are woken.
+    An open one is probed by itself after a while as any other, unless it is to `hold`: also one
+    that is open already. Those who have waited for one that lets calls through again are woken.
     """
     rules = circuit_rules(engine.settings)
 

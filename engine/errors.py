@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from aijobs.engine.sentence import Sentence
+from aijobs.models.errors import NoRoom
 
 
 class Effect(Enum):
@@ -170,12 +171,16 @@ def _storable(text: str) -> str:
 
 
 class Deferred(Exception):
-    """The job must wait, through no fault of its own: `cause` is circuit or budget."""
+    """The job must wait, through no fault of its own: `cause` is circuit or budget.
 
-    def __init__(self, cause: str, seconds: float) -> None:
+    With `no_room` the `seconds` come on top of the time until there may be room again.
+    """
+
+    def __init__(self, cause: str, seconds: float, no_room: NoRoom | None = None) -> None:
         super().__init__(f"{cause}: {seconds:.0f} s")
         self.cause = cause
         self.seconds = seconds
+        self.no_room = no_room
 
 
 class ProviderFault(JobFault):

@@ -9,6 +9,7 @@ import structlog
 
 from aijobs.engine import circuits
 from aijobs.engine.attempt import Attempt
+from aijobs.engine.bugs import frames_of
 from aijobs.engine.calls import Answered, Call, CallEnd, Failed, complete, make_call
 from aijobs.engine.chat import ChatRequest, Reply
 from aijobs.engine.definition import JobDefinition
@@ -17,7 +18,6 @@ from aijobs.engine.errors import Deferred, Effect, JobFault
 from aijobs.engine.key_use import own_key_of
 from aijobs.engine.limits import circuit_rules
 from aijobs.models import database as db
-from aijobs.models import ledger
 from aijobs.models.circuit import Recorded
 from aijobs.models.errors import CircuitRefuses, LeaseLost, NoRoom
 from aijobs.models.journal import answer_of, finish_with_result
@@ -59,8 +59,7 @@ def ask(
         return _fall_over(engine, attempt, definition, request)
     except NoRoom as refused:
         log.info("budget_used_up", code=refused.code)
-        seconds = ledger.seconds_to_midnight(attempt.job.user_id, refused)
-        raise Deferred("budget", seconds + random.uniform(0.0, _JITTER_SECONDS)) from refused
+        raise Deferred("budget", random.uniform(0.0, _JITTER_SECONDS), refused) from refused
 
 
 def close(engine: Engine, attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:
@@ -135,6 +134,10 @@ def _answer(made: Answered | Failed) -> Exchange:
 
 def _wake(engine: Engine, told: Recorded) -> None:
     """A circuit that a call has closed lets those go on that have waited for it; whom this does not
-    reach, the circuits' periodic pass does."""
-    if told.changed and told.state == "closed":
+    reach, the circuits' periodic pass does: its failure is no fault of the job."""
+    if not told.changed or told.state != "closed":
+        return
+    try:
         circuits.wake(engine, _WAKE_BATCH)
+    except Exception as error:
+        log.warning("wake_failed", **frames_of(error))

@@ -30,6 +30,7 @@ from aijobs.engine.master_keys import parse_master_keys
 _DEVELOPMENT_SECRET = "aijobs-development-secret-change-me"
 _DEVELOPMENT_TOKEN = "aijobs-development-runtime-token-change-me"
 _MIN_SECRET_BYTES = 32
+_MOST_TOKENS = 10**15  # as the admin API: what is used comes on top, and fits a bigint
 
 #: Names without the AIJOBS_ prefix, since every tool knows them.
 _PLAIN_NAMES = {
@@ -182,25 +183,40 @@ class Settings(BaseModel):
         description="requests a minute of one administrator to the admin API; 0 is no limit",
     )
     max_daily_ai_jobs: int = Field(
-        default=20, ge=0, description="jobs a day of a user without limits of their own"
+        default=20,
+        ge=0,
+        le=2**31 - 1,
+        description="jobs a day of a user without limits of their own",
     )
     max_daily_token_budget: int = Field(
-        default=100_000, ge=0, description="tokens a day of such a user, for each kind of key"
+        default=100_000,
+        ge=0,
+        le=_MOST_TOKENS,
+        description="tokens a day of such a user, for each kind of key",
     )
     monthly_token_quota: int | None = Field(
-        default=None, ge=0, description="tokens a month of such a user; unset is no limit"
+        default=None,
+        ge=0,
+        le=_MOST_TOKENS,
+        description="tokens a month of such a user; unset is no limit",
     )
     max_active_jobs: int = Field(
         default=5, ge=0, le=1_000_000, description="jobs under way at once of such a user"
     )
     platform_daily_tokens: int = Field(
-        default=10_000_000, ge=0, description="tokens a UTC day on the platform's key"
+        default=10_000_000,
+        ge=0,
+        le=_MOST_TOKENS,
+        description="tokens a UTC day on the platform's key",
     )
     platform_daily_cost_usd: float = Field(
         default=500.0, ge=0, le=1e9, description="USD a UTC day on the platform's key"
     )
     circuit_failures: int = Field(
-        default=10, ge=1, description="consecutive failures that open a route's circuit"
+        default=10,
+        ge=1,
+        le=1_000_000,
+        description="consecutive failures that open a route's circuit",
     )
     circuit_open_seconds: float = Field(
         default=60.0, gt=0, le=86_400, description="how long it stays open before it is probed"

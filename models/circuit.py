@@ -73,11 +73,11 @@ def all_circuits() -> list[PlatformCircuit]:
 
 
 def move(route: tuple[str, str], state: str, *, why: str | None, who: str, **more: Any) -> bool:
-    """Put the circuit of a route into a state, in the caller's transaction; whether it was in
-    another one.
+    """Put the circuit of a route into a state, in the caller's transaction; whether that has
+    changed it.
 
     `open_seconds` is how long an open one waits for its first probe (None: until somebody half
-    opens it), `probes` how many may probe a half-open one at once.
+    opens it, also where it is open already), `probes` how many may probe a half-open one at once.
     """
     params = {"provider": route[0], "model": route[1], "state": state, "why": why, "who": who}
     db.rows(_MAKE, params)
@@ -118,5 +118,7 @@ _LOCK = f"SELECT FROM platform_circuit WHERE {_OF_ROUTE} FOR UPDATE"
 
 _MOVE = f"""
 SELECT circuit_change(circuit, %(state)s, %(why)s, %(who)s, %(open_seconds)s::float8, %(probes)s)
-FROM platform_circuit circuit WHERE {_OF_ROUTE} AND state <> %(state)s
+FROM platform_circuit circuit
+WHERE {_OF_ROUTE} AND (state <> %(state)s OR (
+    state = 'open' AND next_probe_at IS NOT NULL AND %(open_seconds)s::float8 IS NULL))
 """

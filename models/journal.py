@@ -142,11 +142,19 @@ def finish_call(
 ) -> Recorded:
     """Complete an attempt's own row, lease or not: the one write that is not fenced.
 
-    Returns what became of the circuit of its route.
+    Returns what became of the circuit of its route; after a commit whose answer was lost, as it is
+    then.
     """
     params = _finish_params(lease, call_no, outcome, rules)
-    found = db.statement("call_finished", load("call_finish"), params, patient=patient)
-    return recorded(found[0] if found else None)
+    tries = 0
+
+    def work() -> db.Row | None:
+        nonlocal tries
+        tries += 1
+        found = db.row(load("call_finish"), params)
+        return db.row(_CIRCUIT_OF, params) if found is None and tries > 1 else found
+
+    return recorded(db.autocommit("call_finished", work, patient=patient))
 
 
 def finish_with_result(
@@ -188,6 +196,12 @@ def calls_of(job_id: UUID) -> list[AiUsageLog]:
 _STARTED = """
 SELECT usage.call_no FROM ai_usage_log usage JOIN ai_job job ON job.id = usage.job_id
 WHERE usage.id = %(call_uuid)s AND job.attempt_no = %(attempt_no)s AND job.locked_by = %(holder)s
+"""
+
+_CIRCUIT_OF = """
+SELECT circuit.state, false AS changed
+FROM ai_usage_log usage JOIN platform_circuit circuit USING (provider, model)
+WHERE usage.job_id = %(job_id)s AND usage.call_id = %(call_id)s AND usage.circuit_epoch IS NOT NULL
 """
 
 

@@ -17,6 +17,7 @@ from peewee import DatabaseError
 from aijobs.models import database as db
 from aijobs.models.columns import columns_of
 from aijobs.models.errors import NoRoom
+from aijobs.models.tables import AiJob
 
 _REFUSED = "AJ001"
 _OF_THE_PLATFORM = "PLATFORM_"
@@ -92,11 +93,14 @@ def refusals() -> Iterator[None]:
         raise NoRoom(str(error).splitlines()[0]) from None
 
 
-def seconds_to_midnight(user_id: UUID, refused: NoRoom) -> float:
-    """How long until the day ends whose row had no room: the user's, or the platform's."""
+def seconds_without_room(job: AiJob, refused: NoRoom) -> float:
+    """How long until the day ends whose row had no room for an attempt, which began when the job
+    was locked: the user's, or the platform's. 0 when it has ended since, or the user's limits have
+    changed. With the lock of the user's settings it holds until the caller's transaction ends.
+    """
     of_the_platform = refused.code.startswith(_OF_THE_PLATFORM)
-    params = {"user_id": user_id, "utc": of_the_platform}
-    row = db.read(lambda: db.row(_MIDNIGHT, params))
+    params = {"user_id": job.user_id, "utc": of_the_platform, "since": job.locked_at}
+    row = db.row(_WITHOUT_ROOM, params)
     assert row is not None
     return float(row["seconds"])
 
@@ -106,12 +110,15 @@ SELECT * FROM user_gate(%(user_id)s, %(daily_jobs)s, %(daily_tokens)s, %(monthly
                         %(active)s)
 """
 
-_MIDNIGHT = """
-SELECT extract(epoch FROM (date_trunc('day', now() AT TIME ZONE zone.name) + interval '1 day')
-                          AT TIME ZONE zone.name - now())::float AS seconds
-FROM (SELECT CASE WHEN %(utc)s THEN 'UTC' ELSE coalesce(
-          (SELECT ledger_zone(s) FROM user_ai_settings s WHERE s.user_id = %(user_id)s), 'UTC')
-      END AS name) zone
+# The midnight of the zone that acted then: at midnight another one may have taken its place.
+_WITHOUT_ROOM = """
+SELECT CASE WHEN mine.limits_changed_at > %(since)s THEN 0 ELSE greatest(0, extract(epoch FROM
+           (date_trunc('day', %(since)s::timestamptz AT TIME ZONE mine.zone) + interval '1 day')
+           AT TIME ZONE mine.zone - clock_timestamp())) END AS seconds
+FROM (SELECT s.limits_changed_at,
+             CASE WHEN %(utc)s THEN 'UTC' WHEN s.next_time_zone_at <= %(since)s
+                  THEN s.next_time_zone ELSE s.time_zone END AS zone
+      FROM user_ai_settings s WHERE s.user_id = %(user_id)s FOR SHARE) mine
 """
 
 _PLATFORM_DAYS = """

@@ -19,6 +19,7 @@ _CONDITIONS = {
     "job_transition": f"doomed.at < now() - interval '400 days' AND {_ENDED}",
     "ai_usage_log": f"doomed.started_at < now() - interval '400 days' AND {_ENDED}",
     "ai_job_result": f"doomed.created_at < now() - interval '400 days' AND {_ENDED}",
+    "admin_audit": "doomed.at < now() - interval '400 days'",
     "notification": "doomed.created_at < now() - interval '90 days'",
 }
 KINDS = tuple(_CONDITIONS)

@@ -10,6 +10,8 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from peewee import fn
+
 from aijobs.models import audit, users
 from aijobs.models import database as db
 from aijobs.models.ledger import UserLimits, pass_gate
@@ -24,7 +26,8 @@ Limits = Mapping[str, int | None]
 def change(user_id: UUID, defaults: UserLimits, limits: Limits, *, who: str) -> UserSettings:
     """Set the columns of `user_ai_settings` that `limits` names; the settings as they are then.
 
-    What is really changed gets an audit row, and the user's jobs that wait for a budget try again.
+    What is really changed gets an audit row, and the user's jobs that wait for a budget try again;
+    one that is about to wait sees it by `limits_changed_at`.
     A limit below what is used already refuses what comes; it takes nothing back.
     """
 
@@ -34,7 +37,8 @@ def change(user_id: UUID, defaults: UserLimits, limits: Limits, *, who: str) -> 
         changed = {name: limit for name, limit in limits.items() if before[name] != limit}
         if changed:
             mine = UserAiSettings.user_id == user_id
-            UserAiSettings.update(**changed).where(mine).execute()
+            now = fn.clock_timestamp()  # not when this began to wait for the lock
+            UserAiSettings.update(**changed, limits_changed_at=now).where(mine).execute()
             was = {name: before[name] for name in changed}
             audit.record(who, "user.limits", str(user_id), before=was, after=changed)
             db.rows(load("budget_wake"), {"user_id": user_id, "event": ENQUEUE})

@@ -15,6 +15,10 @@ from typing import Any
 from aijobs.engine.gateway.call import Call
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+#: All that is handed out for the open internet (RFC 4291, 2.4). What lies beside it is local, or
+#: carries an IPv4 address (::a.b.c.d, ::ffff:0:a.b.c.d, 64:ff9b:1::), or is nobody's, and yet
+#: counts as global.
+_GLOBAL_UNICAST = ipaddress.IPv6Network("2000::/3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,9 @@ def is_public(host: str) -> bool:
     """Whether a numeric address belongs to the open internet."""
     address = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
-        address = _carried(address) or address
+        if (carried := _carried(address)) is None and address not in _GLOBAL_UNICAST:
+            return False
+        address = carried or address
     return address.is_global and not address.is_multicast
 
 

@@ -22,7 +22,8 @@ from aijobs.engine.registry import UnknownJobType
 from aijobs.engine.vault import VaultClosed
 from aijobs.models import database as db
 from aijobs.models.credentials import mark_invalid, tell_owner
-from aijobs.models.errors import DatabaseAway, IllegalTransition, LeaseLost, TargetGone
+from aijobs.models.errors import DatabaseAway, IllegalTransition, LeaseLost, NoRoom, TargetGone
+from aijobs.models.ledger import seconds_without_room
 from aijobs.models.lifecycle import Failure, confirm_cancel, fail, hand_back, release_for_retry
 
 T = TypeVar("T")
@@ -68,10 +69,12 @@ class Unequipped:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """A circuit or a budget makes the job wait (`cause`), for some seconds at least."""
+    """A circuit or a budget makes the job wait (`cause`), for some seconds at least; with
+    `no_room` on top of the time until there may be room again."""
 
     cause: str
     seconds: float
+    no_room: NoRoom | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ def stage(
         except JobFault as fault:
             return Fault(fault)
         except Deferred as deferred:
-            return Waits(deferred.cause, deferred.seconds)
+            return Waits(deferred.cause, deferred.seconds, deferred.no_room)
         except TargetGone as gone:
             return Fault(JobFault("INVALID_SNAPSHOT", str(gone)))
         except UnknownJobType:
@@ -132,6 +135,8 @@ def settle(engine: Engine, attempt: Attempt, outcome: End) -> None:
                 _hand_back(attempt, "version", _VERSION_PAUSE_SECONDS)
             case Unequipped():
                 _hand_back(attempt, "infrastructure", _EQUIPMENT_PAUSE_SECONDS)
+            case Waits(_, spread_seconds, NoRoom() as refused):
+                _wait_for_room(attempt, refused, spread_seconds)
             case Waits(cause, seconds):
                 log.info("attempt_waits", cause=cause, seconds=round(seconds))
                 _hand_back(attempt, cause, seconds)
@@ -216,6 +221,23 @@ def _hand_back(attempt: Attempt, cause: str, delay_seconds: float) -> None:
         return hand_back(
             attempt.lease, cause=cause, delay_seconds=delay_seconds, patient=attempt.may_insist
         )
+
+    _or_cancel(attempt, edge, otherwise=edge)
+
+
+def _wait_for_room(attempt: Attempt, refused: NoRoom, spread_seconds: float) -> None:
+    """Edge 8 under the lock of the user's settings: limits change before it, and the job tries
+    again at once, or after it, and whoever changes them finds the job waiting."""
+
+    def work() -> float:
+        left = seconds_without_room(attempt.job, refused)
+        delay = left + spread_seconds if left > 0 else 0.0
+        hand_back(attempt.lease, cause="budget", delay_seconds=delay, patient=attempt.may_insist)
+        return delay
+
+    def edge() -> None:
+        seconds = db.transact("hand_back", work, patient=attempt.may_insist)
+        log.info("attempt_waits", cause="budget", seconds=round(seconds))
 
     _or_cancel(attempt, edge, otherwise=edge)
 

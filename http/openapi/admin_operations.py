@@ -45,7 +45,8 @@ ADMIN = Group(
                 "Those of the routes that `provider` and `model` name; without either, all. While "
                 "a circuit is open nobody calls that route and its jobs wait; half open, a few "
                 "jobs try it; closed, those who have waited go on. A circuit that is in that state "
-                "already stays as it is."
+                "already stays as it is, but with `hold` an open one is not probed by itself any "
+                "more, whoever opened it."
             ),
             body=CircuitBody,
             answers=(Answer(200, "All circuits as they are now.", Circuits),),

@@ -72,7 +72,20 @@ BEGIN
                 SELECT FROM ai_job job
                 WHERE job.lifecycle_status NOT IN ('cancelled', 'failed', 'succeeded')
                   AND job.credential_mode = 'platform_key'
-                  AND routes -> job.job_type @> jsonb_build_array(route)
+                  AND CASE WHEN job.lifecycle_status = 'queued' THEN
+                      job.available_at <= clock_timestamp()
+                      AND routes -> job.job_type @> jsonb_build_array(route)
+                      AND NOT EXISTS (
+                          SELECT FROM queue_control control
+                          WHERE control.queue_name = job.queue_name AND control.paused_at IS NOT NULL)
+                      AND NOT EXISTS (
+                          SELECT FROM ai_job_dependency dependency
+                          JOIN ai_job parent ON parent.id = dependency.after_job_id
+                          WHERE dependency.job_id = job.id AND parent.lifecycle_status <> 'succeeded')
+                  ELSE
+                      job.lock_until > clock_timestamp() AND job.circuit_epoch = circuit.epoch
+                      AND job.model_provider = circuit.provider AND job.model_name = circuit.model
+                  END
                 LIMIT circuit.probes) could_probe;
             IF waiting < circuit.probes THEN
                 RETURN NULL;
@@ -109,7 +122,8 @@ BEGIN
     SET state = to_state, epoch = epoch + 1, cause = why, changed_at = now(), changed_by = who,
         consecutive_failures = CASE to_state WHEN 'closed' THEN 0 ELSE consecutive_failures END,
         probes = CASE to_state WHEN 'half_open' THEN most_probes ELSE 0 END,
-        opened_at = CASE to_state WHEN 'open' THEN now() WHEN 'closed' THEN NULL ELSE opened_at END,
+        opened_at = CASE WHEN to_state = 'closed' THEN NULL
+                         WHEN to_state = 'open' AND now_is.state <> 'open' THEN now() ELSE opened_at END,
         half_open_at = CASE to_state WHEN 'half_open' THEN now() END,
         next_probe_at = CASE to_state
             WHEN 'open' THEN now() + open_seconds * interval '1 second' END
@@ -524,6 +538,7 @@ CREATE TABLE public.user_ai_settings (
     next_time_zone text,
     next_time_zone_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
+    limits_changed_at timestamp with time zone,
     CONSTRAINT user_ai_settings_next_zone CHECK (((next_time_zone IS NULL) = (next_time_zone_at IS NULL)))
 );
 

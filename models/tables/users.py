@@ -30,6 +30,7 @@ class UserAiSettings(Table):
     next_time_zone = TextField(null=True)  # acts from the old zone's next midnight
     next_time_zone_at = DateTimeField(null=True)
     created_at = DateTimeField(constraints=NOW)
+    limits_changed_at = DateTimeField(null=True)  # by an administrator
 
     class Meta:
         table_name = "user_ai_settings"

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 import redis
+from peewee import OperationalError
 
 from aijobs.engine.gateway import OpenAIProvider
+from aijobs.models import probes
 from aijobs.models.lifecycle import requeue
 from tests.integration.circuit.scene import (
     FAILURES_TO_OPEN,
@@ -53,6 +55,29 @@ def during_a_call(here: World, server: ScriptedProvider, work: Work, knob: str) 
     assert claimed.job.id == job.id
     here.run(claimed)
     return here.job(job.id)
+
+
+def test_a_failure_that_opens_it_costs_no_retry_though_its_answer_is_lost(
+    wired: World, server: ScriptedProvider
+) -> None:
+    """The connection breaks after the commit that has opened the circuit."""
+    called(wired, server, "503", times=FAILURES_TO_OPEN - 1)
+    lost = ["call_finished.after_commit"]
+
+    def lose(point: str) -> None:
+        if point in lost:
+            lost.remove(point)
+            raise OperationalError("the connection was lost")
+
+    probes.install(lose)
+    try:
+        job = called(wired, server, "503")
+    finally:
+        probes.install(None)
+    assert lost == []
+    assert circuit_of() == Circuit("open", 1, FAILURES_TO_OPEN)
+    assert causes(job.id)[-1] == "hand_back:circuit"
+    assert wired.job(job.id).retry_count == 0
 
 
 @pytest.mark.parametrize("knob", ["ok", "503", "401"])

@@ -201,6 +201,33 @@ def test_a_fault_of_the_account_lets_one_in(here: World, url: str) -> None:
     assert Counter(answer.status_code for answer in answers) == {201: 1, 503: AT_ONCE - 1}
 
 
+@pytest.mark.parametrize(
+    "put_off",
+    [
+        "UPDATE ai_job SET available_at = now() + interval '5 hours'",
+        "INSERT INTO queue_control (queue_name, paused_at, paused_by) "
+        "VALUES ('ai-interactive', now(), 'test')",
+        "UPDATE ai_job SET lifecycle_status = 'running', attempt_no = 1, locked_by = 'of before', "
+        "locked_at = now(), started_at = now(), lock_until = now() + interval '60 s'",
+        "WITH parent AS (SELECT id FROM ai_job WHERE queue_name = 'ai-background') "
+        "INSERT INTO ai_job_dependency SELECT job.id, parent.id FROM ai_job job, parent "
+        "WHERE job.queue_name = 'ai-interactive'",
+    ],
+    ids=["a due time", "a paused queue", "an attempt of before", "others"],
+)
+def test_who_cannot_probe_now_keeps_nobody_out(here: World, url: str, put_off: str) -> None:
+    """Two jobs that wait for midnight would keep everybody out until then."""
+    for _ in range(PROBES):
+        created(here)
+    if "dependency" in put_off:
+        created(here, queue_name="ai-background", credential_mode="user_key")
+    rows(put_off)
+    _half_opens(here, "PROVIDER_UNAVAILABLE")
+    answers = _post_at_once(url, [(who, _body(who)) for who in _users(here, AT_ONCE)])
+    told = Counter(answer.status_code for answer in answers)
+    assert told == ({201: AT_ONCE} if "queue_control" in put_off else {201: 2, 503: AT_ONCE - 2})
+
+
 def test_open_lets_nobody_in_and_says_when_to_come_again(here: World, url: str) -> None:
     known = _body(here, idempotencyKey="of before")
     [first] = _post_at_once(url, [(here, known)])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
 import pytest
 import redis
+from peewee import DatabaseError
 
+from aijobs.models import database as db
+from aijobs.models import probes
 from tests.integration.circuit.scene import (
     FAILURES_TO_OPEN,
     called,
@@ -172,6 +176,37 @@ def test_the_call_that_closes_it_wakes_the_first_by_itself(
     assert woken >= {job for job in [*waiting, probe.id] if job != claimed.job.id}
 
 
+def test_a_probe_whose_waking_of_others_fails_ends_well(
+    wired: World, server: ScriptedProvider
+) -> None:
+    """Its connection is killed there: whom it did not wake, the pass does."""
+    half_opened(wired, server)
+    probe, other = created(wired), created(wired)
+    rows("UPDATE ai_job SET dispatched_at = now() - interval '1 s'")
+    rows("UPDATE ai_job SET available_at = now() WHERE id = %(id)s", id=probe.id)
+    killed = 0
+
+    def kill(point: str) -> None:
+        nonlocal killed
+        if point == "circuit_wake.before_commit":
+            killed += 1
+            with suppress(DatabaseError):
+                db.rows("SELECT pg_terminate_backend(pg_backend_pid())")
+
+    claimed = wired.claim()
+    probes.install(kill)
+    try:
+        wired.run(claimed)
+    finally:
+        probes.install(None)
+    assert killed > 1
+    assert circuit_of().state == "closed"
+    assert wired.job(claimed.job.id).lifecycle_status == "succeeded"
+    _all_hints_are_sent()
+    passed(wired)
+    assert {hint["aggregate_id"] for hint in _ready_hints()} & {probe.id, other.id}
+
+
 def test_while_it_is_open_nobody_is_woken(wired: World, server: ScriptedProvider) -> None:
     for _ in range(3):
         created(wired)
@@ -191,6 +226,21 @@ def test_when_it_is_tried_again_somebody_is_woken(wired: World, server: Scripted
     passed(wired)
     assert circuit_of().state == "half_open"
     assert len(_ready_hints()) > 0
+
+
+def test_another_routes_circuit_wakes_nobody(wired: World, server: ScriptedProvider) -> None:
+    """Half open without traffic, it would hint all others' jobs every minute."""
+    for _ in range(3):
+        created(wired)
+    rows(
+        "INSERT INTO platform_circuit (provider, model, state, epoch, probes, changed_at) "
+        "VALUES ('other', %(m)s, 'half_open', 2, 2, now() - interval '1 hour')",
+        m=MODEL,
+    )
+    rows("UPDATE ai_job SET dispatched_at = now() - interval '70 s'")
+    _all_hints_are_sent()
+    assert passed(wired) == 0
+    assert _ready_hints() == []
 
 
 @pytest.mark.parametrize("knob", ["400", "refusal"])

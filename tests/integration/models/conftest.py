@@ -20,6 +20,7 @@ DELETE FROM ai_job;
 DELETE FROM outbox_event;
 DELETE FROM maintenance_pass;
 DELETE FROM queue_control;
+DELETE FROM admin_audit;
 DELETE FROM quiz_question;
 DELETE FROM flashcard;
 """

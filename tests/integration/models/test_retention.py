@@ -18,6 +18,7 @@ KEPT = {
     "job_transition": ("at", 400),
     "ai_usage_log": ("started_at", 400),
     "ai_job_result": ("created_at", 400),
+    "admin_audit": ("at", 400),
     "notification": ("created_at", 90),
 }
 
@@ -30,6 +31,7 @@ INSERT INTO ai_usage_log (id, job_id, user_id, attempt_no, call_no, call_id, sta
     model, credential_mode, prompt_key, prompt_version, request_hash)
     SELECT id, id, user_id, 1, 1, '1-1', 'completed', 't', 'p', 'm', 'c', 'k', 'v', 'h' FROM ai_job;
 INSERT INTO notification (id, user_id, job_id, kind) SELECT id, user_id, id, 'job_end' FROM ai_job;
+INSERT INTO admin_audit (who, what, target) VALUES ('w', 'w', 't');
 UPDATE outbox_event SET status = 'published', published_at = now();
 """
 
@@ -50,6 +52,7 @@ def _age_all(days: float) -> None:
         UPDATE job_transition SET at = at - interval '{days} days';
         UPDATE ai_usage_log SET started_at = started_at - interval '{days} days';
         UPDATE ai_job_result SET created_at = created_at - interval '{days} days';
+        UPDATE admin_audit SET at = at - interval '{days} days';
         UPDATE notification SET created_at = created_at - interval '{days} days';
         RESET session_replication_role"""
     )
@@ -85,7 +88,7 @@ def test_a_row_is_kept_for_its_time_and_not_longer(here: World, status: str, kin
 @pytest.mark.parametrize("status", sorted(set(STATES) - set(TERMINAL)))
 def test_a_job_that_has_not_ended_keeps_its_rows_however_old(here: World, status: str) -> None:
     _filled(here, status)
-    sql("DELETE FROM notification; DELETE FROM outbox_event")
+    sql("DELETE FROM notification; DELETE FROM outbox_event; DELETE FROM admin_audit")
     _age_all(1000)
     with nothing_changes():
         assert {kind: _delete(kind) for kind in KINDS} == dict.fromkeys(KINDS, 0)

@@ -47,6 +47,19 @@ def test_two_places_are_enough() -> None:
     assert settings.instance
 
 
+def test_a_limit_that_no_column_holds_is_refused() -> None:
+    """It would be a 500 at every POST /jobs, or an end for no attempt."""
+    most = {
+        "AIJOBS_MAX_DAILY_AI_JOBS": 2**31 - 1,
+        "AIJOBS_MAX_DAILY_TOKEN_BUDGET": 10**15,
+        "AIJOBS_MONTHLY_TOKEN_QUOTA": 10**15,
+        "AIJOBS_PLATFORM_DAILY_TOKENS": 10**15,
+        "AIJOBS_CIRCUIT_FAILURES": 1_000_000,
+    }
+    assert problems(**{name: str(value) for name, value in most.items()}) == []
+    assert named(problems(**{name: str(value + 1) for name, value in most.items()})) == [*most]
+
+
 def test_what_is_missing_is_described() -> None:
     found = problems(DATABASE_URL="", REDIS_URL="")
     assert found == [

@@ -106,6 +106,24 @@ def test_open_is_probed_by_itself_after_a_while_unless_it_is_to_hold(
     assert circuit_of() == Circuit("open", 3, 0)
 
 
+def test_what_a_provider_has_opened_can_be_held_open(
+    wired: World, admin: Caller, server: ScriptedProvider
+) -> None:
+    """In trouble it is open already when somebody decides to stop all calls."""
+    opened(wired, server)
+    since = row_of()["opened_at"]
+    for _ in range(2):
+        held = _only(admin.post("/circuit", {"action": "open", "hold": True}))
+        assert (held["state"], held["epoch"], held["changedBy"]) == ("open", 2, f"admin:{CHIEF}")
+        assert "nextProbeAt" not in held
+    assert row_of()["opened_at"] == since
+    time_passes()
+    passed(wired)
+    assert _state(admin.post("/circuit", {"action": "open"})) == ("open", 2)
+    assert "nextProbeAt" not in _only(admin.get("/circuit"))
+    assert len(admin.get("/audit", what="circuit.open").json["items"]) == 2
+
+
 def test_half_open_lets_two_jobs_try_and_wakes_as_many(
     wired: World, admin: Caller, server: ScriptedProvider
 ) -> None:

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import datetime as dt
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from aijobs.engine.attempt import Attempt
+from aijobs.engine.stages import Next, execute, resolve, settle
+from aijobs.engine.stages.outcome import Waits
+from aijobs.models import probes
+from aijobs.models.tables import AiJob
+from tests.eventually import eventually
 from tests.integration.engine.seen import causes, events, rows
 from tests.integration.engine.wire import attempt
 from tests.integration.http.admin.conftest import CHIEF
@@ -86,6 +94,69 @@ def test_who_waits_for_a_budget_tries_again_when_it_is_raised(
     assert me.get(f"/jobs/{job.id}").json["waitingFor"]["reason"] == "queue"
     assert len(events(job.id)) == hints + 1
     assert wired.finish(job).lifecycle_status == "succeeded"
+
+
+def test_who_was_refused_by_the_limits_of_before_tries_again(
+    wired: World, admin: Caller, me: Caller, server: ScriptedProvider
+) -> None:
+    """The limits change between the refusal and the edge that makes the job wait."""
+    job, claimed, refused = _refused_call(wired, server)
+    admin.put(_path(wired), {"maxDailyTokenBudget": 10**9})
+    settle(wired.engine, claimed, refused)
+    assert causes(job.id)[-1] == "hand_back:budget"
+    assert me.get(f"/jobs/{job.id}").json["waitingFor"]["reason"] == "queue"
+    assert wired.finish(job).lifecycle_status == "succeeded"
+
+
+def test_who_is_about_to_wait_waits_for_a_change_under_way(
+    wired: World, admin: Caller, me: Caller, server: ScriptedProvider
+) -> None:
+    """Its edge is taken after the change has looked for waiting jobs, and before its commit."""
+    job, claimed, refused = _refused_call(wired, server)
+    beside = Thread(target=settle, args=(wired.engine, claimed, refused))
+
+    def about_to_commit(point: str) -> None:
+        if point == "settings.before_commit":
+            beside.start()
+            eventually(lambda: rows("SELECT FROM pg_locks WHERE NOT granted"))
+
+    probes.install(about_to_commit)
+    try:
+        admin.put(_path(wired), {"maxDailyTokenBudget": 10**9})
+    finally:
+        probes.install(None)
+    beside.join(timeout=30)
+    assert causes(job.id)[-1] == "hand_back:budget"
+    assert me.get(f"/jobs/{job.id}").json["waitingFor"]["reason"] == "queue"
+
+
+def test_midnight_between_the_refusal_and_the_wait_is_not_missed(
+    wired: World, me: Caller, server: ScriptedProvider
+) -> None:
+    job, claimed, refused = _refused_call(wired, server)
+    assert claimed.job.locked_at is not None
+    claimed.job.locked_at -= dt.timedelta(days=1)
+    settle(wired.engine, claimed, refused)
+    assert causes(job.id)[-1] == "hand_back:budget"
+    assert me.get(f"/jobs/{job.id}").json["waitingFor"]["reason"] == "queue"
+
+
+def _refused_call(here: World, server: ScriptedProvider) -> tuple[AiJob, Attempt, Waits]:
+    """A job whose second call has no room today, and the end of that attempt, not yet settled."""
+    job = here.create()
+    rows(
+        "UPDATE user_ai_settings SET max_daily_token_budget = "
+        "(SELECT tokens_reserved FROM user_ai_usage_daily)"
+    )
+    server.enqueue("accept_then_reset")
+    attempt(here, job)
+    here.make_due(job.id)
+    claimed = here.claim(job.queue_name)
+    resolved = resolve(here.engine, claimed)
+    assert isinstance(resolved, Next)
+    refused = execute(here.engine, claimed, resolved.value)
+    assert isinstance(refused, Waits)
+    return job, claimed, refused
 
 
 def test_who_waits_for_something_else_goes_on_waiting(wired: World, admin: Caller) -> None:

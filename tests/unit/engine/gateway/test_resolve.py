@@ -33,6 +33,11 @@ def test_public(host: str) -> None:
         "::ffff:127.0.0.1",
         "2002:7f00:1::",
         "64:ff9b::a00:1",
+        "64:ff9b:1::7f00:1",
+        "::127.0.0.1",
+        "::ffff:0:10.0.0.1",
+        "fec0::1",
+        "5f00::1",
     ],
 )
 def test_not_public(host: str) -> None:

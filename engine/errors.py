@@ -173,14 +173,23 @@ def _storable(text: str) -> str:
 class Deferred(Exception):
     """The job must wait, through no fault of its own: `cause` is circuit or budget.
 
-    With `no_room` the `seconds` come on top of the time until there may be room again.
+    With `no_room` the `seconds` come on top of the time until there may be room again; when it
+    `is_hopeless`, a whole day would not have the room.
     """
 
-    def __init__(self, cause: str, seconds: float, no_room: NoRoom | None = None) -> None:
+    def __init__(
+        self,
+        cause: str,
+        seconds: float,
+        no_room: NoRoom | None = None,
+        *,
+        is_hopeless: bool = False,
+    ) -> None:
         super().__init__(f"{cause}: {seconds:.0f} s")
         self.cause = cause
         self.seconds = seconds
         self.no_room = no_room
+        self.is_hopeless = is_hopeless
 
 
 class ProviderFault(JobFault):

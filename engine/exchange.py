@@ -16,8 +16,9 @@ from aijobs.engine.definition import JobDefinition
 from aijobs.engine.engine import Engine
 from aijobs.engine.errors import Deferred, Effect, JobFault
 from aijobs.engine.key_use import own_key_of
-from aijobs.engine.limits import circuit_rules
+from aijobs.engine.limits import call_bound, circuit_rules, platform_budget, prompt_bound
 from aijobs.models import database as db
+from aijobs.models import ledger
 from aijobs.models.circuit import Recorded
 from aijobs.models.errors import CircuitRefuses, LeaseLost, NoRoom
 from aijobs.models.journal import answer_of, finish_with_result
@@ -58,8 +59,10 @@ def ask(
             return _answer(make_call(engine, attempt, call))
         return _fall_over(engine, attempt, definition, request)
     except NoRoom as refused:
-        log.info("budget_used_up", code=refused.code)
-        raise Deferred("budget", random.uniform(0.0, _JITTER_SECONDS), refused) from refused
+        hopeless = _is_hopeless(engine, attempt, definition, request)
+        log.info("budget_used_up", code=refused.code, is_hopeless=hopeless)
+        spread_seconds = random.uniform(0.0, _JITTER_SECONDS)
+        raise Deferred("budget", spread_seconds, refused, is_hopeless=hopeless) from refused
 
 
 def close(engine: Engine, attempt: Attempt, exchange: Exchange, fault: JobFault) -> None:
@@ -124,6 +127,19 @@ def _fall_over(
     if failed.fault.error.effect is Effect.CIRCUIT:  # of a circuit that has changed meanwhile
         raise Deferred("circuit", random.uniform(1.0, _JITTER_SECONDS)) from failed.fault
     raise failed.fault
+
+
+def _is_hopeless(
+    engine: Engine, attempt: Attempt, definition: JobDefinition, request: ChatRequest
+) -> bool:
+    """Whether the request is beyond the limits of a whole day."""
+    bound = call_bound(
+        engine.routes(definition.tier), prompt_bound(request.messages), request.max_tokens
+    )
+    budget = platform_budget(engine.settings)
+    return not db.read(
+        lambda: ledger.fits_a_day(attempt.job, bound, budget), patient=attempt.may_insist
+    )
 
 
 def _answer(made: Answered | Failed) -> Exchange:

@@ -76,6 +76,14 @@ def pass_gate(user_id: UUID, defaults: UserLimits) -> Gate:
     return Gate(**row)
 
 
+def fits_a_day(job: AiJob, bound: Bound, budget: Budget) -> bool:
+    """Whether a call of the job would have room in a day and a month in which nothing else is."""
+    params = columns_of(bound) | budget.params()
+    params |= {"user_id": job.user_id, "mode": job.credential_mode}
+    row = db.row(_FITS_A_DAY, params)
+    return row is None or bool(row["fits"])
+
+
 def platform_days(days: int) -> list[dict[str, Any]]:
     """What the platform's key has spent in each of the last UTC days, today first: rows as of
     platform_usage_daily, zeros for a day without jobs."""
@@ -119,6 +127,14 @@ FROM (SELECT s.limits_changed_at,
              CASE WHEN %(utc)s THEN 'UTC' WHEN s.next_time_zone_at <= %(since)s
                   THEN s.next_time_zone ELSE s.time_zone END AS zone
       FROM user_ai_settings s WHERE s.user_id = %(user_id)s FOR SHARE) mine
+"""
+
+_FITS_A_DAY = """
+SELECT %(tokens)s <= least(max_daily_token_budget, monthly_token_quota)
+       AND (%(mode)s <> 'platform_key'
+            OR (%(tokens)s <= %(platform_tokens)s AND %(cost_micro_usd)s <= %(platform_cost)s))
+       AS fits
+FROM user_ai_settings WHERE user_id = %(user_id)s
 """
 
 _PLATFORM_DAYS = """

@@ -6,6 +6,8 @@ dead attempt is replayed up to where it broke off.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import structlog
@@ -14,7 +16,7 @@ from aijobs.engine.answer import output_hash, read_answer
 from aijobs.engine.attempt import Attempt
 from aijobs.engine.chat import ChatRequest
 from aijobs.engine.engine import Engine
-from aijobs.engine.errors import AnswerFault, JobFault
+from aijobs.engine.errors import AnswerFault, Deferred, JobFault
 from aijobs.engine.exchange import Exchange, ask, close, keep
 from aijobs.engine.prompting import render, render_repair
 from aijobs.engine.stages.outcome import stage
@@ -33,14 +35,16 @@ def execute(engine: Engine, attempt: Attempt, resolved: Resolved) -> Validated:
     if resolved.validated is not None:
         return resolved.validated
     attempt.enter(attempt.cut.remaining() + _WRITE_SECONDS)
-    request, repairs = resolved.request, 0
+    request, repairs, refused = resolved.request, 0, None
     while True:
-        exchange = ask(engine, attempt, resolved.definition, request)
+        with _or_end_with(refused):
+            exchange = ask(engine, attempt, resolved.definition, request)
         try:
             answer = read_answer(resolved.definition, exchange.reply, resolved.params)
         except JobFault as fault:
             close(engine, attempt, exchange, fault)
             request, repairs = _follow_up(attempt, resolved, (request, repairs), exchange, fault)
+            refused = fault
         except Exception:  # a bug of ours: the answer is paid for and kept all the same
             close(engine, attempt, exchange, JobFault("INTERNAL_ERROR"))
             raise
@@ -54,6 +58,17 @@ def execute(engine: Engine, attempt: Attempt, resolved: Resolved) -> Validated:
             )
             keep(engine, attempt, exchange, validated)
             return validated
+
+
+@contextmanager
+def _or_end_with(refused: JobFault | None) -> Iterator[None]:
+    """A follow-up that is beyond every day's limits is not waited for: what it follows is final."""
+    try:
+        yield
+    except Deferred as deferred:
+        if deferred.is_hopeless and refused is not None:
+            raise refused from deferred
+        raise
 
 
 def _follow_up(

@@ -16,10 +16,10 @@ from aijobs.models.lifecycle import Failure
 log = structlog.get_logger()
 
 
-def complete(job_id: UUID) -> bool:
-    """Notify, wake or reject dependents, set completed_at; whether there was anything to do.
+def complete(job_id: UUID) -> Completed | None:
+    """Notify, wake or reject dependents, set completed_at.
 
-    Told twice, or told of a job that has not ended, it does nothing.
+    Told twice, or told of a job that has not ended, it does nothing: None.
     """
     notification_id = uuid7()
 
@@ -32,7 +32,7 @@ def complete(job_id: UUID) -> bool:
     done = db.transact("complete", work)
     if done is not None:
         log.info("job_ended", status=done.job.lifecycle_status, error_code=done.job.error_code)
-    return done is not None
+    return done
 
 
 def _dependents(done: Completed) -> None:

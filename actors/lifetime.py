@@ -52,10 +52,11 @@ class Lifetime(Middleware):
         queues = worker.consumer_whitelist or {*TOPICS, SYSTEM}
         client = _listening_client(self._engine.settings.redis_url)
         self._start(Heartbeat(self._engine, self._client))
-        if SYSTEM in queues:
-            self._start_system(broker)
         channels = [self._bells.channel(name) for name in (*queues, f"{SYSTEM}.DQ")]
-        channels += [OUTBOX_CHANNEL, CANCEL_CHANNEL]
+        channels.append(CANCEL_CHANNEL)
+        if SYSTEM in queues:
+            channels.append(OUTBOX_CHANNEL)  # several hints a job, of use to a relay alone
+            self._start_system(broker)
         self._start(Listener(client, channels, self._heard, self._connected))
 
     def before_worker_shutdown(self, broker: Any, worker: Any) -> None:

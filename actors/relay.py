@@ -25,6 +25,8 @@ from aijobs.models.probes import sending
 from aijobs.models.transitions import CANCELLED, COMPLETED, ENQUEUE, FAILED
 
 _LONGEST_BACKOFF_SECONDS = 5.0
+# After a batch the next one gathers for so long; after silence an event leaves at once.
+_GATHER_SECONDS = 0.02
 
 log = structlog.get_logger()
 
@@ -42,7 +44,7 @@ class Relay:
         self._batch = batch
         self._poll_seconds = poll_seconds
         self._hinted = threading.Event()
-        self._stopping = False
+        self._stopped = threading.Event()
         self._failures = 0
 
     def hint(self) -> None:
@@ -50,15 +52,19 @@ class Relay:
         self._hinted.set()
 
     def run(self) -> None:
-        """Relay until stopped: at once after a hint, else every poll."""
-        while not self._stopping:
+        """Relay until stopped: after a hint, at once or with what gathers, else every poll."""
+        while not self._stopped.is_set():
             self._hinted.clear()
-            if self._turn() < self._batch:
-                self._hinted.wait(self._pause())
+            taken = self._turn()
+            if taken == self._batch:
+                continue
+            if taken:
+                self._stopped.wait(_GATHER_SECONDS)
+            self._hinted.wait(self._pause())
 
     def stop(self) -> None:
         """End `run` after its present batch."""
-        self._stopping = True
+        self._stopped.set()
         self._hinted.set()
 
     def run_once(self) -> int:

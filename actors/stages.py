@@ -93,7 +93,8 @@ def declare(broker: Broker, engine: Engine, signals: Signals) -> StageActors:
     @actor("complete", SYSTEM)
     def complete(jobId: str) -> None:
         with structlog.contextvars.bound_contextvars(job_id=jobId):
-            if outlast(lambda: stages.complete(UUID(jobId), engine.meters)):
+            done = outlast(lambda: stages.complete(UUID(jobId), engine.meters))
+            if done is not None and done.has_dependents:  # else no event was written
                 signals.hint_outbox()
 
     return StageActors(prepare, complete)

@@ -53,7 +53,7 @@ def claim_events(relay: str, limit: int) -> list[Event]:
 
 def publish(relay: str, ids: list[int]) -> None:
     """Mark events published; those whose lock was released are left to their new holder."""
-    db.statement("relay_publish", _PUBLISH, {"relay": relay, "ids": ids})
+    db.statement("relay_publish", load("relay_publish"), {"relay": relay, "ids": ids})
 
 
 def return_events(relay: str, ids: list[int], *, error: str) -> None:
@@ -94,12 +94,6 @@ def resend_ends(*, age_seconds: float, limit: int) -> int:
 _HELD = """
 SELECT id, event_type, aggregate_id, payload, attempt_count FROM outbox_event
 WHERE status = 'processing' AND locked_by = %(relay)s ORDER BY rank_at, id
-"""
-
-_PUBLISH = """
-UPDATE outbox_event
-SET status = 'published', published_at = now(), locked_by = NULL, locked_at = NULL
-WHERE id = ANY (%(ids)s) AND locked_by = %(relay)s AND status = 'processing'
 """
 
 _RETURN = """

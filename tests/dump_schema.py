@@ -2,6 +2,7 @@
 
 `python -m tests.dump_schema` writes it. It is kept in git so that a review sees what a migration
 does, and made with the embedded server: other versions of PostgreSQL word the same differently.
+The functions of the statements are not in it: the statements are in git themselves.
 """
 
 from __future__ import annotations
@@ -10,18 +11,34 @@ import importlib.util
 import os
 import subprocess
 import tempfile
+from contextlib import closing
 from pathlib import Path
+
+import psycopg2
 
 from aijobs.http.embedded.postgres import clean_environment
 from aijobs.models import migrate
+from aijobs.models.sql import functions
 from tests.servers import FAST, OwnPostgres
 
 SCHEMA = migrate.MIGRATIONS / "schema.sql"
 REFRESH = "python -m tests.dump_schema"
+_DROP = """
+DO $$ DECLARE made regprocedure; BEGIN
+    FOR made IN SELECT oid FROM pg_proc WHERE proname ^@ '{prefix}' LOOP
+        EXECUTE 'DROP FUNCTION ' || made;
+    END LOOP;
+END $$
+"""
 
 
 def dump(database_url: str) -> str:
-    """A database's schema by the embedded pg_dump, without what differs from run to run."""
+    """A database's schema by the embedded pg_dump, without what differs from run to run.
+
+    The database is one to throw away: it loses the functions of the statements.
+    """
+    with closing(psycopg2.connect(database_url)) as connection, connection:
+        connection.cursor().execute(_DROP.format(prefix=functions.PREFIX))
     flags = ("--schema-only", "--no-owner", "--no-privileges", "--no-comments")
     dumped = subprocess.run(
         [_pg_dump(), *flags, database_url],

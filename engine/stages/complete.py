@@ -17,10 +17,10 @@ from aijobs.models.lifecycle import Failure
 log = structlog.get_logger()
 
 
-def complete(job_id: UUID, meters: Meters | None = None) -> bool:
-    """Notify, wake or reject dependents, set completed_at; whether there was anything to do.
+def complete(job_id: UUID, meters: Meters | None = None) -> Completed | None:
+    """Notify, wake or reject dependents, set completed_at.
 
-    Told twice, or told of a job that has not ended, it does nothing.
+    Told twice, or told of a job that has not ended, it does nothing: None.
     """
     notification_id = uuid7()
 
@@ -31,13 +31,12 @@ def complete(job_id: UUID, meters: Meters | None = None) -> bool:
         return done
 
     done = db.transact("complete", work)
-    if done is None:
-        return False
-    job = done.job
-    log.info("job_ended", status=job.lifecycle_status, error_code=job.error_code)
-    if meters is not None:
-        meters.count_end(job.job_type, job.lifecycle_status, job.error_code)
-    return True
+    if done is not None:
+        job = done.job
+        log.info("job_ended", status=job.lifecycle_status, error_code=job.error_code)
+        if meters is not None:
+            meters.count_end(job.job_type, job.lifecycle_status, job.error_code)
+    return done
 
 
 def _dependents(done: Completed) -> None:

@@ -74,10 +74,7 @@ def create(
         with refusals():
             params |= columns_of(bound) | budget.params()
             row = db.row(load("create_job_reserved"), params)
-    if row is None:
-        return None
-    row.pop("reserved", None)
-    return job_from(row)
+    return None if row is None else job_from(row)
 
 
 def find_by_key(user_id: UUID, job_type: str, idempotency_key: str) -> AiJob | None:

@@ -46,9 +46,10 @@ def take(
     name: str,
     job_id: UUID,
     *,
-    changes: str,
     actor: str,
+    changes: str = "",
     condition: str = "TRUE",
+    sql: str | None = None,
     cause: str | None = None,
     lease: Lease | None = None,
     patient: Patience = lambda: False,
@@ -56,15 +57,17 @@ def take(
 ) -> AiJob:
     """Take the edge `name` and return the job as it is then.
 
-    Inside a transaction the statement joins it, else it is a transaction of its own. With `lease`
-    it is fenced. Raises JobNotFound, JobAlreadyTerminal, JobLockConflict, LeaseLost or
+    `changes` under `condition` are made by sql/transition.sql, or all of it by `sql`, a statement
+    of the edge's own. Inside a transaction it joins that, else it is a transaction of its own. With
+    `lease` it is fenced. Raises JobNotFound, JobAlreadyTerminal, JobLockConflict, LeaseLost or
     IllegalTransition; then nothing was written.
     """
     edge = BY_NAME[name]
     if lease is not None:
         condition = f"{FENCE} AND {condition}"
         params |= {"attempt_no": lease.attempt_no, "holder": lease.holder}
-    sql = load("transition").replace("[condition]", condition).replace("[changes]", changes)
+    if sql is None:
+        sql = load("transition").replace("[condition]", condition).replace("[changes]", changes)
     params = {"error_code": None} | params
     params |= {
         "job_id": job_id,
@@ -85,8 +88,7 @@ def take(
 
 
 def job_from(row: dict[str, Any]) -> AiJob:
-    """A job row of a statement as the model (without `from_status`)."""
-    row.pop("from_status", None)
+    """A job row of a statement as the model."""
     return model_of(AiJob, row)
 
 

@@ -58,10 +58,7 @@ def succeed(lease: Lease, *, output_hash: str) -> AiJob:
     return take(
         "succeed",
         lease.job_id,
-        changes=(
-            f"{FINISHED}, stage = 'PROJECT', progress = 100, output_hash = %(output_hash)s, "
-            "error_code = NULL, public_error_message = NULL, internal_error_message = NULL"
-        ),
+        sql=load("succeed"),
         actor=lease.holder,
         lease=lease,
         output_hash=output_hash,

@@ -1,5 +1,6 @@
 -- After the fenced succeed of the same transaction: the result is accepted and its artifacts referenced;
 -- what is referenced already stays as it is.
+-- Function (job_id uuid, types text[], ids uuid[], ordinals integer[], attempt_no integer) returns void
 WITH accepted AS (
     UPDATE ai_job_result SET state = 'accepted' WHERE job_id = %(job_id)s
 )

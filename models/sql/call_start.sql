@@ -2,11 +2,16 @@
 -- circuit and the ledger may refuse it (AJ002, AJ001): then nothing of it stays. Calls that an earlier attempt
 -- left open become unknown, since nobody will ever say how they ended; that comes first, so that calls are
 -- locked before their reservation everywhere.
+-- Function (job_id uuid, attempt_no integer, holder text, stage text, progress integer, lease_seconds float8,
+-- calls integer, model_provider text, model_name text, output_hash text,
+-- call_uuid uuid, tier text, prompt_key text, prompt_version text, request_hash text, input_bound bigint,
+-- output_bound bigint, cost_bound bigint, platform_tokens bigint, platform_cost bigint)
+-- returns table (call_count integer)
 WITH {{checkpoint_ctes}}, closed AS (
     UPDATE ai_usage_log usage
     SET state = 'unknown', finished_at = now(), success = false
     FROM moved
-    WHERE usage.job_id = moved.id AND usage.attempt_no < moved.attempt_no
+    WHERE usage.job_id = %(job_id)s AND usage.attempt_no < moved.attempt_no
       AND usage.state = 'started'
     RETURNING usage.id
 ), call AS (
@@ -23,8 +28,9 @@ WITH {{checkpoint_ctes}}, closed AS (
            home.user_date, home.month, home.platform_date
     FROM moved
     CROSS JOIN (SELECT count(*) FROM closed) AS earlier
-    LEFT JOIN ai_job_reservation home ON home.job_id = moved.id
+    LEFT JOIN ai_job_reservation home ON home.job_id = %(job_id)s
     RETURNING id
 )
-SELECT moved.call_count, ledger_raise(call.id, %(platform_tokens)s, %(platform_cost)s)
+SELECT moved.call_count
 FROM moved CROSS JOIN call
+CROSS JOIN LATERAL ledger_raise(call.id, %(platform_tokens)s, %(platform_cost)s)

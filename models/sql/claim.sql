@@ -2,8 +2,10 @@
 -- The CTE picks and locks, since a planner may update more rows than a LIMIT in a subquery says; SKIP
 -- LOCKED lets two workers claim two jobs at once. A probe of a half-open circuit is counted under the
 -- circuit's lock: who comes too late for one moves nothing.
+-- Function (queue_name text, holder text, lease_seconds float8, lane text, routes jsonb, types text[], versions integer[])
+-- returns setof ai_job
 WITH candidate AS (
-    SELECT job.id, job.lifecycle_status, job.job_type, job.credential_mode
+    SELECT job.id, job.job_type, job.credential_mode
     FROM ai_job job
     WHERE job.queue_name = %(queue_name)s
       AND {{claimable}}
@@ -20,11 +22,11 @@ WITH candidate AS (
     FROM candidate
     CROSS JOIN LATERAL circuit_ticket(
         %(routes)s::jsonb, candidate.job_type, candidate.credential_mode, true) ticket
-    WHERE job.id = candidate.id AND ticket.admitted
-    RETURNING job.*, candidate.lifecycle_status AS from_status
+    WHERE job.id = (SELECT id FROM candidate) AND ticket.admitted
+    RETURNING job.*
 ), history AS (
     INSERT INTO job_transition
         (job_id, from_status, to_status, stage, attempt_no, cause, actor)
-    SELECT id, from_status, lifecycle_status, stage, attempt_no, 'claim', %(holder)s FROM moved
+    SELECT id, 'queued', lifecycle_status, stage, attempt_no, 'claim', %(holder)s FROM moved
 )
 SELECT * FROM moved

@@ -2,7 +2,8 @@
 -- Parameters: lane; routes, which maps job types to routes; types and versions, parallel arrays of what the
 -- executor knows. An executor that knows version n can do the jobs of earlier versions, never of later ones (a rolling deploy).
 -- OFFSET 0 keeps each EXISTS a question about one row. As a join it is taken for so selective that the
--- planner sorts the whole backlog for one claim, instead of reading ai_job_queued up to the first hit.
+-- planner sorts the whole backlog for one claim, instead of reading ai_job_queued up to the first hit. For the
+-- same reason a parent is looked up by its key and not joined.
 job.lifecycle_status = 'queued'
     AND job.available_at <= now()
     AND job.lane = %(lane)s
@@ -17,8 +18,9 @@ job.lifecycle_status = 'queued'
         OFFSET 0)
     AND NOT EXISTS (
         SELECT FROM ai_job_dependency dependency
-        JOIN ai_job parent ON parent.id = dependency.after_job_id
-        WHERE dependency.job_id = job.id AND parent.lifecycle_status <> 'succeeded'
+        WHERE dependency.job_id = job.id AND 'succeeded' <> (
+            SELECT parent.lifecycle_status FROM ai_job parent
+            WHERE parent.id = dependency.after_job_id)
         OFFSET 0)
     AND (SELECT ticket.admitted
          FROM circuit_ticket(%(routes)s::jsonb, job.job_type, job.credential_mode, false) ticket)

@@ -11,14 +11,6 @@ WITH before AS (
     SET lifecycle_status = %(target)s, [changes]
     FROM before
     WHERE job.id = before.id
-    RETURNING job.*, before.lifecycle_status AS from_status
-), history AS (
-    INSERT INTO job_transition
-        (job_id, from_status, to_status, stage, attempt_no, cause, actor, error_code)
-    SELECT id, from_status, lifecycle_status, stage, attempt_no, %(cause)s, %(actor)s,
-           %(error_code)s
-    FROM moved
-), event AS (
-    {{event_of_moved}}
-)
+    RETURNING job.*
+), {{transition_told}}
 SELECT * FROM moved

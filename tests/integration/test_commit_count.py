@@ -51,7 +51,7 @@ PLAIN = [
     *("claim.commit", "call_started.commit", "provider_call.send", "execute.commit"),
     *("project.commit", "relay_hint.send"),
     *("relay_claim.commit", "relay_message.send", "relay_publish.commit"),
-    *("complete.commit", "relay_hint.send"),
+    "complete.commit",
 ]
 
 #: What leaves through Redis: messages (rpush), wake-ups (publish), the key of a cancel (set).

@@ -271,6 +271,33 @@ def test_a_hint_is_heard_at_once_and_stands_for_many_events(
         probes.install(None)
 
 
+def test_what_comes_right_after_a_batch_leaves_as_one_batch(
+    here: World, broker: WakingBroker, client: redis.Redis
+) -> None:
+    """Three jobs come, each with its hint, while the relay gathers after its first batch."""
+    relay, published = _relay(broker), []
+    jobs = [str(here.create().id)]
+
+    class Gathering(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            if len(jobs) == 1:
+                for _ in range(3):
+                    jobs.append(str(here.create().id))
+                    relay.hint()
+            return self.is_set()
+
+    relay._stopped = Gathering()
+    probes.install(
+        lambda point: published.append(point) if point == "relay_publish.after_commit" else None
+    )
+    try:
+        with running(relay):
+            eventually(lambda: len(published) > 1, WAIT_SECONDS)
+    finally:
+        probes.install(None)
+    assert (_jobs(client), len(published)) == (jobs, 2)
+
+
 def test_a_lost_hint_costs_a_poll(here: World, broker: WakingBroker, client: redis.Redis) -> None:
     with running(_relay(broker, poll_seconds=0.05)):
         job = here.create()

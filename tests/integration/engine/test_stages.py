@@ -356,7 +356,7 @@ def test_completing_tells_the_user_once(here: World) -> None:
     job = here.create()
     here.run(here.claim())
     assert here.job(job.id).completed_at is None
-    assert stages.complete(job.id) is True
+    assert stages.complete(job.id) is not None
     told = rows("SELECT user_id, kind, payload, read_at FROM notification")
     assert told == [
         {
@@ -368,7 +368,7 @@ def test_completing_tells_the_user_once(here: World) -> None:
     ]
     assert rows("SELECT DISTINCT raw_response FROM ai_usage_log") == [{"raw_response": None}]
     before = whole_database()
-    assert stages.complete(job.id) is False
+    assert stages.complete(job.id) is None
     assert whole_database() == before
 
 
@@ -377,7 +377,7 @@ def test_what_has_not_ended_is_not_completed(here: World) -> None:
     here.claim()
     before = whole_database()
     for job_id in (queued, running, uuid4()):
-        assert stages.complete(job_id) is False
+        assert stages.complete(job_id) is None
     assert whole_database() == before
 
 

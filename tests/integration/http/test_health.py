@@ -16,6 +16,7 @@ from aijobs.http.app import create_app
 from aijobs.http.tokens import issue
 from aijobs.models import database as db
 from aijobs.models import migrate
+from aijobs.models.sql import functions
 from tests.world import settings_for
 
 NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
@@ -50,11 +51,23 @@ def test_it_is_ready_with_everything(database_url: str, redis_url: str) -> None:
 
 def test_migrations_that_are_pending_are_named(empty_database_url: str, redis_url: str) -> None:
     names = sorted(path.stem for path in migrate.MIGRATIONS.glob("[0-9]*.py"))
+    names += [function.name for function in functions.every()]
     told = f"migrations are pending: {', '.join(names)}"
     expected = (503, {"status": "unavailable", "reasons": [told]})
     assert _ask(empty_database_url, redis_url) == expected
     migrate.run(empty_database_url)
     assert _ask(empty_database_url, redis_url)[0] == 200
+
+
+def test_a_function_that_only_newer_code_has_is_named(database_url: str, redis_url: str) -> None:
+    """A database that the previous version migrated."""
+    name = functions.every()[0].name
+    db.connect_to(database_url, connections=2)
+    db.read(lambda: db.rows(f"DROP FUNCTION {name}"))
+    told = {"status": "unavailable", "reasons": [f"migrations are pending: {name}"]}
+    assert _ask(database_url, redis_url) == (503, told)
+    migrate.run(database_url)
+    assert _ask(database_url, redis_url)[0] == 200
 
 
 def test_a_database_that_is_away_is_told(redis_url: str) -> None:

@@ -15,7 +15,7 @@ from aijobs.models import jobs
 from aijobs.models.jobs import Waiting
 from aijobs.models.lifecycle import Lease, adopt, cancel, claim, succeed
 from aijobs.models.lifecycle.claiming import claimable_params
-from aijobs.models.sql import load
+from aijobs.models.sql import texts
 from tests.integration.models.rivals import losing
 from tests.integration.models.states import (
     QUEUE,
@@ -369,7 +369,7 @@ def test_a_claim_reads_a_few_rows_of_the_partial_index_beside_any_number_of_jobs
         "holder": "explain",
         "lease_seconds": 60,
     }
-    explained = sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {load('claim')}", **params)
+    explained = sql(f"EXPLAIN (ANALYZE, FORMAT JSON) {texts.text('claim')}", **params)
     nodes = list(_nodes(explained[0]["QUERY PLAN"][0]["Plan"]))
     scans = [node for node in nodes if node.get("Relation Name") == "ai_job"]
     picks = next(node for node in scans if node["Alias"] == "job")

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import pytest
-from peewee import IntegrityError, ProgrammingError
+from peewee import DataError, IntegrityError, ProgrammingError
 
 from aijobs.models import database as db
 from aijobs.models import probes
 from aijobs.models.errors import DatabaseAway
 from tests.eventually import eventually
-from tests.integration.models.numbers import add, missing, numbers, passed, values
+from tests.integration.models.numbers import add, fail_with, missing, numbers, passed, values
 from tests.integration.models.states import sql
 from tests.world import World
 
@@ -54,6 +55,32 @@ def test_what_work_raises_rolls_back_and_passes_through(passed: list[str]) -> No
         db.transact("create", work)
     assert values() == [0, 0]
     assert passed == []
+
+
+def test_all_statements_of_a_transaction_are_one() -> None:
+    """BEGIN travels with the first: neither that one nor a later one stands for itself."""
+    look = "SELECT pg_current_xact_id()::text AS id, now() AS began"
+    seen = db.transact("create", lambda: [db.row(look), db.row(look)])
+    assert seen[0] == seen[1] != db.read(lambda: db.row(look))
+
+    def first_then_fault() -> None:
+        add(1)
+        fail_with("22012")
+
+    for work in (first_then_fault, lambda: fail_with("22012")):
+        with pytest.raises(DataError):
+            db.transact("create", work)
+        assert not db.in_transaction()
+    assert values() == [0, 0]
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_transaction_without_a_statement_leaves_nothing_behind(ends: bool) -> None:
+    with suppress(KeyError):
+        db.transact("create", (lambda: None) if ends else missing)
+    look = "SELECT pg_current_xact_id()::text AS id"
+    ids = db.read(lambda: [db.row(look), db.row(look)])
+    assert ids[0] != ids[1], "no BEGIN was left for it"
 
 
 def test_a_process_that_dies_before_the_commit_has_written_nothing() -> None:

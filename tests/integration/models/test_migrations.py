@@ -11,6 +11,7 @@ import pytest
 
 from aijobs.models import database as db
 from aijobs.models import migrate
+from aijobs.models.sql import functions
 from aijobs.models.tables import TABLES
 from tests.dump_schema import REFRESH, SCHEMA, dump, is_embedded
 
@@ -72,7 +73,7 @@ def test_every_partial_index_is_valid_and_every_table_has_a_key(database_url: st
 
 
 def test_a_first_run_applies_everything_and_a_second_nothing(empty_database_url: str) -> None:
-    every = sorted(path.stem for path in migrate.MIGRATIONS.glob("[0-9]*.py"))
+    every = _everything()
     assert migrate.pending(empty_database_url) == every
     assert migrate.run(empty_database_url) == every
     before = {aspect: _rows(empty_database_url, query) for aspect, query in ASPECTS.items()}
@@ -82,7 +83,7 @@ def test_a_first_run_applies_everything_and_a_second_nothing(empty_database_url:
 
 
 def test_of_two_runs_at_once_one_applies(empty_database_url: str) -> None:
-    every = sorted(path.stem for path in migrate.MIGRATIONS.glob("[0-9]*.py"))
+    every = _everything()
     with ThreadPoolExecutor(4) as pool:
         applied = list(pool.map(migrate.run, [empty_database_url] * 4, timeout=120))
     assert sorted(applied) == [[], [], [], every]
@@ -105,7 +106,7 @@ def test_a_run_that_fails_leaves_nothing_behind(
 
 
 def test_a_process_sees_what_its_database_lacks(empty_database_url: str, database_url: str) -> None:
-    every = sorted(path.stem for path in migrate.MIGRATIONS.glob("[0-9]*.py"))
+    every = _everything()
     try:
         db.connect_to(empty_database_url, connections=2)
         assert db.read(migrate.pending_here) == every
@@ -119,6 +120,12 @@ def test_the_schema_in_git_is_the_one_that_the_migrations_make(database_url: str
     if not is_embedded(database_url):
         pytest.skip("other versions of PostgreSQL word the same schema differently")
     assert dump(database_url) == SCHEMA.read_text(encoding="utf-8"), f"refresh it: {REFRESH}"
+
+
+def _everything() -> list[str]:
+    """The names of all migrations, then of all functions."""
+    steps = sorted(path.stem for path in migrate.MIGRATIONS.glob("[0-9]*.py"))
+    return steps + [function.name for function in functions.every()]
 
 
 def _rows(url: str, query: str, *, everything: bool = False) -> list[tuple[Any, ...]]:

@@ -213,7 +213,7 @@ def _sweep_ends() -> int:
 def test_of_two_completes_one_tells_the_user(here: World) -> None:
     job_id = job_in(here, "succeeded").job_id
     done = race([partial(stages.complete, job_id)] * 4)
-    assert Counter(done) == {True: 1, False: 3}
+    assert Counter(one is not None for one in done) == {True: 1, False: 3}
     assert count_of("notification") == 1
 
 
@@ -225,7 +225,7 @@ def test_failed_parents_of_the_same_children_reject_each_child_once(here: World)
         children = [created(here, after=after) for _ in range(5)]
         for parent in parents:
             db.transact("fail", partial(_end, parent))
-        assert race([partial(stages.complete, parent) for parent in after]) == [True, True]
+        assert all(race([partial(stages.complete, parent) for parent in after]))
         for child in children:
             assert edges_of(child.id) == ["create", "reject:dependency_failed"]
         sql("DELETE FROM ai_job")

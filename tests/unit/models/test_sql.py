@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from aijobs.models import sql
-from aijobs.models.sql import load
+from aijobs.models.sql import load, texts
 
 FILES = sorted(path.stem for path in Path(sql.__file__).parent.glob("*.sql"))
 MODELS = Path(sql.__file__).parents[1]
@@ -22,7 +22,7 @@ def test_a_statement_opens_with_its_reason(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_a_statement_is_whole(name: str) -> None:
-    statement = load(name)
+    statement = texts.text(name)
     assert statement
     assert "{{" not in statement and "--" not in statement
     assert statement.count("(") == statement.count(")")

@@ -96,7 +96,7 @@ _ROWS = (
     ),
     _Row(plays.run, ("project", "relay_hint", "complete"), _ONCE),
     _Row(plays.run, _RELAY, _ONCE, since="project.after_commit"),
-    _Row(plays.run_slowly, ("heartbeat",), _AGAIN),
+    _Row(plays.run_past_a_call_without_answer, ("heartbeat",), _AGAIN),
     _Row(plays.run_on_an_expired_snapshot, ("snapshot",), _ONCE),
     # Faults of the provider and of its answers.
     _Row(

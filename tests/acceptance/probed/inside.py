@@ -27,7 +27,8 @@ from tests.bench.instant import InstantProvider
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """How a process works and where it dies: at the first hit of `dies_at` after a hit of `since`.
+    """How a process works and where it dies: at the first hit of `dies_at` after a hit of `since`,
+    once the file `after` is there.
 
     No `queues` are all of them. `instant`: a provider in the process that answers at once.
     `poll_milliseconds`: how long its threads wait for a message before they look around.
@@ -37,6 +38,7 @@ class Orders:
     log: Path
     dies_at: str | None = None
     since: str | None = None
+    after: Path | None = None
     queues: tuple[str, ...] = ()
     threads: int = 2
     instant: bool = False
@@ -109,7 +111,8 @@ class _Fate:
         self._is_near = orders.since is None
 
     def at(self, point: str) -> None:
-        if point == self._orders.dies_at and self._is_near:
+        after = self._orders.after
+        if point == self._orders.dies_at and self._is_near and (after is None or after.exists()):
             self._orders.last_words.write_text(point)
             os.kill(os.getpid(), signal.SIGKILL)
             signal.pause()  # nothing follows, whichever thread the signal ends first

@@ -25,11 +25,9 @@ from tests.acceptance.probed.scene import Scene
 from tests.eventually import eventually
 from tests.scripted_provider import Exchange
 from tests.scripted_provider.answers import default_answer
-from tests.scripted_provider.knobs import ok
+from tests.scripted_provider.knobs import ok, silence
 
 Orders = Mapping[str, Any]
-
-_SLOW_SECONDS = 1.0
 
 
 def run(scene: Scene, orders: Orders) -> UUID:
@@ -39,10 +37,16 @@ def run(scene: Scene, orders: Orders) -> UUID:
     return _recover(scene, job.id)
 
 
-def run_slowly(scene: Scene, orders: Orders) -> UUID:
-    """The call outlasts some heartbeats."""
-    scene.provider.enqueue("slow", seconds=_SLOW_SECONDS)
-    return run(scene, orders)
+def run_past_a_call_without_answer(scene: Scene, orders: Orders) -> UUID:
+    """The worker dies while it waits: at a heartbeat after its call has arrived."""
+    arrived = scene.folder / "the-call-has-arrived"
+
+    def arrive(exchange: Exchange) -> None:
+        arrived.touch()
+        silence(exchange)
+
+    scene.provider.enqueue(arrive)
+    return run(scene, {**orders, "after": arrived})
 
 
 def run_on_an_expired_snapshot(scene: Scene, orders: Orders) -> UUID:

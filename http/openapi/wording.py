@@ -72,7 +72,7 @@ REQUESTS: dict[str, dict[str, Told]] = {
         "timeZone": Told("An IANA name; acts from your next midnight.", "Asia/Shanghai"),
     },
     "CircuitBody": {
-        "action": Told("`open`, `half-open` or `close`.", "half-open"),
+        "action": Told("What becomes of them.", "half-open"),
         "provider": Told("Only routes of this provider.", "openai"),
         "model": Told("Only routes to this model.", "deepseek-flash"),
         "hold": Told("An opened circuit stays so until an administrator changes it."),

@@ -1,7 +1,7 @@
 """The circuits of the platform's routes: who may call, what calls came to, who is woken.
 
-Invariant: a circuit changes by the functions of migrations/0003_circuit.sql alone, each change one
-step of its epoch; an outcome of another epoch changes nothing.
+Invariant: a circuit changes by the functions `circuit_*` of migrations/ alone, each change one step
+of its epoch; an outcome of another epoch changes nothing.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ CIRCUIT_STATES = ("closed", "open", "half_open")
 
 
 class PlatformCircuit(Table):
-    """The circuit of one route; changed by the functions of migrations/0003_circuit.sql alone."""
+    """The circuit of one route; changed by the functions `circuit_*` of migrations/ alone."""
 
     provider = TextField()
     model = TextField()

@@ -89,8 +89,16 @@ class Settings(BaseModel):
         default="development", description="production refuses default and short secrets"
     )
 
+    jwt_algorithm: Literal["HS256", "RS256", "ES256"] = Field(
+        default="HS256", description="how the user and admin tokens are signed"
+    )
     jwt_secret: SecretStr = Field(
-        default=SecretStr(_DEVELOPMENT_SECRET), description="HS256 key of the user and admin tokens"
+        default=SecretStr(_DEVELOPMENT_SECRET), description="HS256 key of those tokens"
+    )
+    jwt_jwks_file: Path | None = Field(
+        default=None,
+        description="JWKS file with the public keys of RS256 or ES256 tokens; read again when it "
+        "changes",
     )
     jwt_issuer: str | None = Field(default=None, description="required `iss`, when set")
     jwt_audience: str | None = Field(default=None, description="required `aud`, when set")
@@ -364,6 +372,11 @@ def _contradictions(s: Settings) -> Iterator[str]:
             yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
     if s.provider == "openai" and not s.routes and s.provider_api_key is None:
         yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY or AIJOBS_ROUTES"
+    if (s.jwt_algorithm == "HS256") != (s.jwt_jwks_file is None):
+        yield (
+            "AIJOBS_JWT_JWKS_FILE must be set when AIJOBS_JWT_ALGORITHM is RS256 or ES256, and "
+            f"only then (it is {s.jwt_algorithm})"
+        )
     if s.amqp_url is not None:
         yield from _refusals_of_rabbitmq(s.amqp_url)
     if s.mode == "production":
@@ -405,6 +418,8 @@ def _has_place(url: str) -> bool:
 
 def _weak_secrets(s: Settings) -> Iterator[str]:
     for name, default in default_secrets().items():
+        if name == "jwt_secret" and s.jwt_algorithm != "HS256":
+            continue  # nothing is signed with it
         for secret in getattr(s, name).get_secret_value().split(","):
             if secret == default or len(secret.encode()) < _MIN_SECRET_BYTES:
                 yield (

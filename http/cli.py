@@ -138,7 +138,10 @@ def token(user: str, role: tokens.Role, ttl: int, environ: Mapping[str, str]) ->
 
     It goes into the header of a request: Authorization: Bearer TOKEN.
     """
-    click.echo(tokens.issue(_settings(environ), tokens.user_id_of(user), role, ttl))
+    try:
+        click.echo(tokens.issue(_settings(environ), tokens.user_id_of(user), role, ttl))
+    except tokens.CannotIssue as error:
+        _fail(str(error))
 
 
 @main.command()

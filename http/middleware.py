@@ -12,7 +12,7 @@ import structlog
 from aijobs.engine.refusal import Refused
 from aijobs.engine.sentence import Sentence
 from aijobs.engine.settings import Settings
-from aijobs.http.tokens import Identity, InvalidToken, Role, verify
+from aijobs.http.tokens import Identity, InvalidToken, Role, Verifier
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -56,7 +56,8 @@ class Authentication:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        """Raises SettingsError when tokens cannot be verified."""
+        self._verifier = Verifier(settings)
 
     def process_request(self, req: falcon.Request, resp: falcon.Response) -> None:
         if is_below(req, USER_PREFIXES):
@@ -69,7 +70,7 @@ class Authentication:
         scheme, _, token = (req.auth or "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise InvalidToken("no bearer token")
-        req.context.identity = verify(self._settings, token.strip())
+        req.context.identity = self._verifier.verify(token.strip())
 
 
 def _check_role(role: Role, method: str) -> None:

@@ -13,7 +13,7 @@ from aijobs.engine.settings import Settings
 from aijobs.http.cli import main
 from aijobs.http.embedded import env_file
 from aijobs.http.settings_table import settings_table
-from aijobs.http.tokens import InvalidToken, user_id_of, verify
+from aijobs.http.tokens import InvalidToken, Verifier, user_id_of
 
 ENVIRON = {
     "DATABASE_URL": "postgresql:///nowhere",
@@ -47,7 +47,7 @@ def test_settings_needs_no_environment() -> None:
 
 def test_a_token_is_for_the_stack_of_the_environment() -> None:
     result = run("token", "--user", "demo", "--role", "ADMIN", **ENVIRON)
-    identity = verify(Settings.from_env(ENVIRON), result.stdout.strip())
+    identity = Verifier(Settings.from_env(ENVIRON)).verify(result.stdout.strip())
     assert (identity.user_id, identity.role) == (user_id_of("demo"), "ADMIN")
 
 
@@ -59,9 +59,9 @@ def test_an_env_file_wins_over_the_environment(tmp_path: Path) -> None:
     env_file.write(tmp_path / "env", other)
     result = run("token", "--user", "demo", "--env", str(tmp_path / "env"), **ENVIRON)
     token = result.stdout.strip()
-    assert verify(Settings.from_env(other), token).user_id == user_id_of("demo")
+    assert Verifier(Settings.from_env(other)).verify(token).user_id == user_id_of("demo")
     with pytest.raises(InvalidToken):
-        verify(Settings.from_env(ENVIRON), token)
+        Verifier(Settings.from_env(ENVIRON)).verify(token)
 
 
 @pytest.mark.parametrize("words", [("migrate",), ("token", "--user", "demo")])

@@ -161,7 +161,12 @@ def create_job(draft: Draft) -> None:
         paused = _circuit_refusal(draft, gate)
         return within_limits(draft, new, bound, paused)
 
-    draft.created = db.transact("create", work)
+    try:
+        draft.created = db.transact("create", work)
+    except Refused as refused:
+        if refused.code == "QUOTA_EXCEEDED":
+            refused.retry_after = db.read(lambda: users.seconds_to_next_month(draft.user_id))
+        raise
     if draft.created is None and not _finds_job_of_key(draft):
         detail = Sentence("The job could not be stored. Send it again.")
         raise Refused("PLATFORM_UNAVAILABLE", detail)
@@ -176,7 +181,7 @@ def under_active_limit(draft: Draft, gate: Gate) -> None:
             "{limit} jobs may be under way at once: wait for one to end.",
             limit=gate.max_active_jobs,
         )
-        raise Refused("TOO_MANY_JOBS", detail)
+        raise Refused("TOO_MANY_JOBS", detail, retry_after=_AN_END_SECONDS)
 
 
 def within_limits(draft: Draft, new: NewJob, bound: Bound, paused: str | None) -> AiJob | None:
@@ -210,6 +215,8 @@ STEPS: tuple[tuple[int, Callable[[Draft], None]], ...] = (
 )
 
 
+#: When to ask again whether a job under way has ended: nobody knows, and asking costs little.
+_AN_END_SECONDS = 5.0
 _NO_ROOM = {
     "DAILY_JOB_LIMIT_EXCEEDED": Sentence("Your jobs of today are used up."),
     "DAILY_TOKEN_BUDGET_EXCEEDED": Sentence("Your tokens of today do not suffice for this job."),

@@ -101,6 +101,13 @@ def usage_of(user_id: UUID) -> tuple[Period, Period]:
     )
 
 
+def seconds_to_next_month(user_id: UUID) -> float:
+    """How long the user's present month lasts."""
+    row = db.row(_MONTH_LEFT, {"user_id": user_id})
+    assert row is not None
+    return float(row["seconds"])
+
+
 _SETTINGS = """
 SELECT coalesce(mine.ai_enabled, true) AS ai_enabled,
        coalesce(mine.max_daily_ai_jobs, %(daily_jobs)s) AS max_daily_ai_jobs,
@@ -142,6 +149,10 @@ SELECT today.user_date, today.month,
 FROM (SELECT coalesce((SELECT ledger_zone(s) FROM user_ai_settings s
                        WHERE s.user_id = %(user_id)s), 'UTC') AS name) zone
 CROSS JOIN LATERAL ledger_today(%(user_id)s) today
+"""
+
+_MONTH_LEFT = f"""
+SELECT extract(epoch FROM month_ends_at - now())::float AS seconds FROM ({_PERIODS}) periods
 """
 
 _DAILY = """

@@ -135,3 +135,18 @@ def test_a_platform_over_its_budget_waits_for_midnight_in_utc(
         for row in sql("SELECT tokens_used AS used FROM platform_usage_daily ORDER BY utc_date")
     ]
     assert used == [sum(bound(server.calls[0])), USED]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "Pacific/Pago_Pago"])
+def test_a_month_that_is_used_up_says_when_the_next_one_begins(
+    here: World, me: Caller, zone: str
+) -> None:
+    me.put("/settings", {"timeZone": zone})
+    a_day_passes()
+    sql("UPDATE user_ai_settings SET monthly_token_quota = 1")
+    body = {"jobType": "quiz_generation", "targetType": "knowledge_base"}
+    refused = me.post("/jobs", {**body, "targetId": str(here.base_id)})
+    assert (refused.status_code, refused.json["code"]) == (429, "QUOTA_EXCEEDED")
+    until = dt.datetime.fromisoformat(me.get("/usage").json["month"]["until"])
+    left = (until - dt.datetime.now(dt.UTC)).total_seconds()
+    assert abs(int(refused.headers["Retry-After"]) - left) < 60

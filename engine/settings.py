@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from pydantic import (
     BaseModel,
@@ -26,26 +25,11 @@ from pydantic.alias_generators import to_camel
 
 from aijobs.engine.key_hosts import DEFAULT_HOSTS, hosts_of
 from aijobs.engine.master_keys import parse_master_keys
+from aijobs.engine.setting_names import DEVELOPMENT_SECRETS, variable
+from aijobs.engine.sound_settings import contradictions
 
-_DEVELOPMENT_SECRET = "aijobs-development-secret-change-me"
-_DEVELOPMENT_TOKEN = "aijobs-development-runtime-token-change-me"
-_MIN_SECRET_BYTES = 32
 _MOST_TOKENS = 10**15  # as the admin API: what is used comes on top, and fits a bigint
 
-#: Names without the AIJOBS_ prefix, since every tool knows them.
-_PLAIN_NAMES = {
-    "database_url": "DATABASE_URL",
-    "database_direct_url": "DATABASE_DIRECT_URL",
-    "redis_url": "REDIS_URL",
-    "amqp_url": "AMQP_URL",
-}
-_BEGINNINGS = {
-    "database_url": ("postgresql://", "postgres://"),
-    "database_direct_url": ("postgresql://", "postgres://"),
-    "redis_url": ("redis://", "rediss://", "unix://"),
-    "amqp_url": ("amqp://", "amqps://"),
-    "provider_base_url": ("https://", "http://"),
-}
 #: For required settings that are at fault, so that the rest can be checked too.
 _STANDINS = {"database_url": "postgresql:///", "redis_url": "redis://127.0.0.1"}
 
@@ -93,7 +77,8 @@ class Settings(BaseModel):
         default="HS256", description="how the user and admin tokens are signed"
     )
     jwt_secret: SecretStr = Field(
-        default=SecretStr(_DEVELOPMENT_SECRET), description="HS256 key of those tokens"
+        default=SecretStr(DEVELOPMENT_SECRETS["jwt_secret"]),
+        description="HS256 key of those tokens",
     )
     jwt_jwks_file: Path | None = Field(
         default=None,
@@ -103,7 +88,7 @@ class Settings(BaseModel):
     jwt_issuer: str | None = Field(default=None, description="required `iss`, when set")
     jwt_audience: str | None = Field(default=None, description="required `aud`, when set")
     runtime_service_token: SecretStr = Field(
-        default=SecretStr(_DEVELOPMENT_TOKEN),
+        default=SecretStr(DEVELOPMENT_SECRETS["runtime_service_token"]),
         description="bearer token(s) of runtimes, comma-separated",
     )
 
@@ -317,7 +302,7 @@ class Settings(BaseModel):
         settings = settings.with_route_keys(environ)
         problems += [
             problem
-            for problem in _contradictions(settings)
+            for problem in contradictions(settings)
             if not any(variable(field) in problem for field in faulty)
         ]
         if problems:
@@ -333,16 +318,6 @@ class Settings(BaseModel):
         return self.model_copy(update={"routes": keyed})
 
 
-def variable(field: str) -> str:
-    """The environment variable of a field."""
-    return _PLAIN_NAMES.get(field, f"AIJOBS_{field.upper()}")
-
-
-def default_secrets() -> dict[str, str]:
-    """The development secrets, for the embedded stack's env file."""
-    return {"jwt_secret": _DEVELOPMENT_SECRET, "runtime_service_token": _DEVELOPMENT_TOKEN}
-
-
 def _sentence(item: Any) -> str:
     field, *inner = item["loc"]
     place = variable(str(field)) + "".join(
@@ -352,78 +327,3 @@ def _sentence(item: Any) -> str:
         told = "it" if inner else Settings.model_fields[field].description
         return f"{place} is not set: give {told}"
     return f"{place} cannot be used: {item['msg'].removeprefix('Value error, ')}"
-
-
-def _contradictions(s: Settings) -> Iterator[str]:
-    if s.heartbeat_seconds >= s.lease_seconds:
-        yield (
-            f"AIJOBS_HEARTBEAT_SECONDS ({s.heartbeat_seconds:g}) must be under "
-            f"AIJOBS_LEASE_SECONDS ({s.lease_seconds:g}): a quarter of it is usual"
-        )
-    for name, beginnings in _BEGINNINGS.items():
-        url = getattr(s, name)
-        if url is not None and not url.startswith(beginnings):
-            yield f"{variable(name)} must begin with {' or '.join(beginnings)}"
-    for name, url in _located(s):
-        if not _has_place(url):
-            yield f"{name} names no place: check its host, its port and what needs escaping"
-    for route in s.routes:
-        if not route.api_key.get_secret_value():
-            yield f"AIJOBS_ROUTES: {route.api_key_variable} is not set: give the key of that route"
-    if s.provider == "openai" and not s.routes and s.provider_api_key is None:
-        yield "AIJOBS_PROVIDER=openai needs AIJOBS_PROVIDER_API_KEY or AIJOBS_ROUTES"
-    if (s.jwt_algorithm == "HS256") != (s.jwt_jwks_file is None):
-        yield (
-            "AIJOBS_JWT_JWKS_FILE must be set when AIJOBS_JWT_ALGORITHM is RS256 or ES256, and "
-            f"only then (it is {s.jwt_algorithm})"
-        )
-    if s.amqp_url is not None:
-        yield from _refusals_of_rabbitmq(s.amqp_url)
-    if s.mode == "production":
-        yield from _weak_secrets(s)
-
-
-def _located(s: Settings) -> Iterator[tuple[str, str]]:
-    """Whose URL is taken apart when it is used (PostgreSQL's own client reads its URL itself)."""
-    yield "REDIS_URL", s.redis_url
-    for url in s.amqp_url.split(";") if s.amqp_url else ():
-        yield "AMQP_URL", url
-    for route in s.routes:
-        yield "AIJOBS_ROUTES: baseUrl", route.base_url
-    yield "AIJOBS_PROVIDER_BASE_URL", s.provider_base_url
-
-
-def _refusals_of_rabbitmq(urls: str) -> Iterator[str]:
-    try:
-        from pika import URLParameters  # an extra
-    except ImportError:
-        yield "AMQP_URL needs RabbitMQ's client: pip install 'aijobs[rabbitmq]'"
-        return
-    try:
-        for url in urls.split(";"):
-            if url.startswith(_BEGINNINGS["amqp_url"]) and _has_place(url):
-                URLParameters(url)
-    except ValueError:
-        yield "AMQP_URL has parameters that RabbitMQ's client refuses: check what follows its ?"
-
-
-def _has_place(url: str) -> bool:
-    """Nothing of the URL is told: a password may stand where the port is looked for."""
-    try:
-        parts = urlsplit(url)
-        return parts.port != 0 and (not url.startswith("http") or bool(parts.hostname))
-    except ValueError:
-        return False
-
-
-def _weak_secrets(s: Settings) -> Iterator[str]:
-    for name, default in default_secrets().items():
-        if name == "jwt_secret" and s.jwt_algorithm != "HS256":
-            continue  # nothing is signed with it
-        for secret in getattr(s, name).get_secret_value().split(","):
-            if secret == default or len(secret.encode()) < _MIN_SECRET_BYTES:
-                yield (
-                    f"{variable(name)} is the default or shorter than {_MIN_SECRET_BYTES} bytes, "
-                    "which AIJOBS_MODE=production refuses: set a random one"
-                )
-                break

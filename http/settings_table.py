@@ -8,7 +8,8 @@ from typing import Any, get_args
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
-from aijobs.engine.settings import Settings, variable
+from aijobs.engine.setting_names import variable
+from aijobs.engine.settings import Settings
 
 _KINDS = {int: "whole number", float: "number", str: "text", SecretStr: "secret", Path: "path"}
 

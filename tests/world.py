@@ -17,7 +17,8 @@ from aijobs.engine import stages
 from aijobs.engine.attempt import Attempt
 from aijobs.engine.chat import Provider, Route
 from aijobs.engine.engine import Engine, build_engine
-from aijobs.engine.settings import Settings, variable
+from aijobs.engine.setting_names import variable
+from aijobs.engine.settings import Settings
 from aijobs.engine.stages import Next, Outcome, settle
 from aijobs.engine.submit import submit
 from aijobs.models import database as db

@@ -10,7 +10,8 @@ import pytest
 from pydantic import SecretStr
 
 from aijobs.engine.engine import build_engine
-from aijobs.engine.settings import Settings, SettingsError, default_secrets, variable
+from aijobs.engine.setting_names import DEVELOPMENT_SECRETS, variable
+from aijobs.engine.settings import Settings, SettingsError
 
 PLACES = {"DATABASE_URL": "postgresql:///nowhere", "REDIS_URL": "redis://127.0.0.1:1/0"}
 STRONG = {
@@ -251,10 +252,10 @@ def test_a_route_without_its_key_or_place_is_told() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "strong"),
     [
-        ("AIJOBS_JWT_SECRET", default_secrets()["jwt_secret"], False),
+        ("AIJOBS_JWT_SECRET", DEVELOPMENT_SECRETS["jwt_secret"], False),
         ("AIJOBS_JWT_SECRET", "j" * 31, False),
         ("AIJOBS_JWT_SECRET", "字" * 11, True),  # 33 bytes
-        ("AIJOBS_RUNTIME_SERVICE_TOKEN", default_secrets()["runtime_service_token"], False),
+        ("AIJOBS_RUNTIME_SERVICE_TOKEN", DEVELOPMENT_SECRETS["runtime_service_token"], False),
         ("AIJOBS_RUNTIME_SERVICE_TOKEN", "t" * 32 + ",short", False),
         ("AIJOBS_RUNTIME_SERVICE_TOKEN", "t" * 32 + "," + "u" * 32, True),
     ],

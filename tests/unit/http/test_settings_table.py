@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aijobs.engine.settings import Settings, variable
+from aijobs.engine.setting_names import variable
+from aijobs.engine.settings import Settings
 from aijobs.http.settings_table import settings_table
 from aijobs.http.tokens import USER_NAMESPACE
 
